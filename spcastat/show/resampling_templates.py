@@ -148,13 +148,13 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     ),
     # --- split inference
     "split inference": Template(
-        part="Split inference: {selecting|# row selects|# rows select} the variables, {estimating|the other "
-        "estimates|the other # estimate} the correlation of each with the score of the others"
+        part="Split inference: variables selected on {selecting|# row|# rows}, and the correlation of each "
+        "with the score of the others estimated on {estimating|another row|# other rows}"
     ),
     "rows of split": Template(
         label="Rows",
-        line="{selecting} to select the variables, {estimating} to estimate{again?; drawn again {again|# "
-        "time|# times}}{normal?; halves of normal rows with this covariance matrix}",
+        line="{selecting} to select the variables, {estimating} to estimate correlations{again?; drawn again "
+        "{again|# time|# times}}{normal?; halves of normal rows with this covariance matrix}",
     ),
     "draws of split": Template(label="Draws", line="{made}{drawn?; {drawn}}"),
     "correlations of split": Template(
@@ -203,8 +203,8 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     ),
     "meaning of q": Template(
         note="A small q means that a variable is associated with a component, not that its loading is large. "
-        "Read q rather than p: variables are selected because they are correlated, so p is small even in "
-        "noise.",
+        "Base conclusions on q, not on p: variables are selected because they are correlated, so p is small "
+        "even in noise.",
         part="A small q means that the variable is associated with the component, not that its loading is "
         "large.",
     ),

@@ -272,8 +272,8 @@ TEMPLATES: dict[str, Template] = {
     ),
     "mixed correlations": Template(
         methods="Polychoric correlations of ordinal variables, and polyserial correlations of ordinal and "
-        "continuous ones, were estimated in two steps, thresholds first (Olsson, 1979; Olsson, Drasgow and "
-        "Dorans, 1982); those of continuous variables were Pearson's.",
+        "continuous variables, were estimated in two steps, thresholds first (Olsson, 1979; Olsson, Drasgow "
+        "and Dorans, 1982); for continuous variables Pearson correlations were used.",
         cites=("olsson1979", "olsson1982"),
     ),
     "kind covariance": Template(part="covariance"),
@@ -293,7 +293,7 @@ TEMPLATES: dict[str, Template] = {
     ),
     "standardisation": Template(methods="Variables were {centring} {contrast?but|and} {scaling}."),
     "codes": Template(
-        methods="Categories entered as the numbers of their order or of their labels ({names})."
+        methods="Categories were coded as numbers, by their order or their numeric labels ({names})."
     ),
     "scaled as mixed data": Template(
         methods="The indicator of each level of a factor was divided by the square root of the level's "
@@ -419,9 +419,10 @@ TEMPLATES: dict[str, Template] = {
         "{nearest?; {nearest}}",
         methods=f"{_OF_VALUES} each correlation was computed from the rows in which both variables were "
         f"observed "
-        "(at least {fewest:g}){nearest?, replaced by the nearest correlation matrix, as they were not "
-        "positive semidefinite}.",
-        warning="{nearest?the nearest correlation matrix is used, since pairs of variables gave none.}",
+        "(at least {fewest:g}){nearest?; the nearest correlation matrix was used, as these correlations were "
+        "not positive semidefinite}.",
+        warning="{nearest?the nearest correlation matrix is used, since the pairwise correlations were not "
+        "positive semidefinite.}",
     ),
     "completed matrix": Template(label="Matrix", line="{remark}"),
     "nearest": Template(
@@ -567,7 +568,7 @@ TEMPLATES: dict[str, Template] = {
         "them."
     ),
     "fewest proven": Template(
-        methods="Fewer were impossible, since each component had only one.",
+        methods="Fewer were impossible, since each component had only one nonzero loading.",
     ),
     "nothing sparser": Template(methods="No sparser fit that was tried reached this share."),
     "sparsest of proposals": Template(
@@ -885,16 +886,16 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "drawn": Template(label="Draws", line="{text}"),
     "headings of tests": Template(
         note="predicts %: the share of the variance of held-out cells{simulated? of simulated rows} that is "
-        "predicted from the other cells of their row. gain{share? %}: how much more this is than with the "
-        "last number of components that counts, {share?in % of the variance|in multiples of the mean "
-        "variance of a variable}; each further component must add {least}{dense? (PCA with p loadings for "
+        "predicted from the other cells of their row. gain{share? %}: the increase over the last number of "
+        "components that counts, {share?in % of the variance|in multiples of the mean variance of a "
+        "variable}; each further component must add {least}{dense? (PCA with p loadings for "
         "each component, 1.5 times this for every p loadings beyond the first p)|} and two standard errors "
         "(se). next p: the p-value of the first eigenvalue after removing the earlier components{wide?, or "
         "of a sparse component}, for components that predict (level {level} %; {draws} sign flips, up to "
         "{most} if p is near the level). noise, p: parallel analysis, in which earlier components stay "
         "and may hide later ones, with the {quantile:%0} % quantile of the eigenvalue of the same rank in "
-        "noise, and the p-value{large?. What is predicted, next p, noise and p are those of shrunk "
-        "rows, whose eigenvalues are in the column shrunk}. "
+        "noise, and the p-value{large?. predicts %, next p, noise and p refer to shrunk rows, whose "
+        "eigenvalues are in the column shrunk}. "
         "cum. %: the cumulative variance{tested? of the tested "
         "variables}.{rules? Broken stick: {stick}.}",
         part="next p: test against noise after removing the earlier components.",
@@ -974,7 +975,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         '{named? (rule "{name}"): |; }{rule}.}'
     ),
     "divisions": Template(
-        note="Single divisions into folds ({repeats}) choose {low:,} to {high:,} nonzero "
+        note="Single divisions into folds ({repeats} of them) would lead to {low:,} to {high:,} nonzero "
         "{groups?groups|loadings}."
     ),
     "EBIC instead": Template(note="EBIC would choose {name} ({count|{count:,} loading|{count:,} loadings})."),
@@ -996,10 +997,10 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "heading of PCA's": Template(part="of PCA's: adjusted variance in % of the variance that PCA explains"),
     "heading of PEV": Template(part="PEV: % of the variance reproduced by projection on the loadings"),
     "two predictions": Template(
-        note="For a number of components, predicts % is that of the best fit with at most as many loadings "
-        "as variables{dense?, or of PCA}, in {folds} folds of the rows{large?, large ones shrunk}. For a "
-        "candidate and for PCA below, it is that of fits with these loadings, in {folds_of_choice} folds of "
-        "the rows as they are. The values need not agree."
+        note="For a number of components, predicts % refers to the best fit with at most as many loadings "
+        "as variables{dense?, or to PCA}, in {folds} folds of the rows{large?, with large rows shrunk}. For "
+        "a candidate and for PCA below, it refers to fits with these loadings, in {folds_of_choice} folds "
+        "of the unchanged rows. The values need not agree."
     ),
     "heading of EBIC": Template(part="EBIC: difference from the smallest"),
     "heading of IS": Template(part="IS: index of sparseness"),

@@ -150,7 +150,7 @@ def test_levels_of_ordered_categories_have_a_warning_and_its_advice_ends_it():
         fitted(table, formula="~ a + b + f")  # without o
     np.testing.assert_array_equal(unordered.loadings, levels.loadings)
     text = str(fitted(table, codes=True).describe())
-    assert "Categories entered as the numbers of their order or of their labels (o, two)." in text
+    assert "Categories were coded as numbers, by their order or their numeric labels (o, two)." in text
 
 
 @pytest.mark.parametrize(
