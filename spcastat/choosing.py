@@ -407,11 +407,12 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     share : float, optional
         The share to reach, 0.9 by default, for ``rule="keep"`` and ``by="variance"``.
     family : {"auto", "equal", "rotated", "partition"}
-        The fits that are compared. "equal": the same cardinality in all components. "rotated": the
-        cardinalities of the largest varimax-rotated loadings of all components, for sixteen numbers of
-        loadings. "partition": every variable belongs to at most one component; the variables with the
-        smallest loadings are left out. "auto", the default, compares all three families. With `disjoint` it
-        compares only partitions, and with other rules or another method it compares no partitions.
+        The fits that are compared. Fits of "equal" have the same cardinality in all components. Fits of
+        "rotated" have the cardinalities of the largest varimax-rotated loadings of all components, for
+        sixteen numbers of loadings. In fits of "partition" every variable belongs to at most one component,
+        and the variables with the smallest loadings are left out. "auto", the default, compares all three
+        families. With `disjoint` it compares only partitions, and with other rules or another method it
+        compares no partitions.
     folds : int
         Number of folds, 5 by default.
     repeats : int, optional
@@ -511,16 +512,16 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     (s' - s) g / s. Here q is the share of nonzero loadings in the sparsest fit whose error is within one such
     standard error of the smallest. The rule chooses the sparsest fit that reaches at least four fifths of the
     best prediction, such that no fit with more loadings is worth its additional loadings, and no other fit
-    with at most this number of loadings predicts better. If prediction is best with all loadings, this drops
-    loadings below .45 times the root mean square loading of their component. Errors of different fits are
-    strongly correlated, so their difference varies much less than each error. The rule "1se" ignores this,
-    and selects too few loadings if there are few rows (such as n = 50) or the data are skewed or
+    with at most this number of loadings predicts better. If prediction is best with all loadings, the rule
+    drops loadings below .45 times the root mean square loading of their component. Errors of different fits
+    are strongly correlated, so their difference varies much less than each error. The rule "1se" ignores
+    this, and selects too few loadings if there are few rows (such as n = 50) or the data are skewed or
     heavy-tailed.
 
-    With `constraint`, all candidates satisfy the constraint, also in the fits outside each fold. The
-    candidates are equal cardinalities and the cardinalities of rotated loadings, without the smallest ones,
-    for which uncorrelated scores may not exist. The number of components is chosen without the constraint.
-    With a constraint, the choice for three components of the wines takes about ten times as long.
+    With `constraint`, all candidates and all fits outside a fold satisfy the constraint. The candidates have
+    equal cardinalities or the cardinalities of rotated loadings; the smallest cardinalities are not used,
+    since uncorrelated scores may not exist for them. The number of components is chosen without the
+    constraint. With a constraint, the choice for three components of the wines takes about ten times as long.
 
     Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of its
     ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, candidates are the supports of
@@ -574,7 +575,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
 
 def _refuse_tests(k: int, **tests: tuple[Any, Any]) -> None:
-    """Raise OptionError if k is given together with an option of the choice of k.
+    """Raise OptionError if k is given together with an option of its choice.
 
     `tests` has the value and the default of each option.
     """

@@ -190,7 +190,7 @@ class SpcaResult(ComponentFit):
 
     @property
     def rotated(self) -> pd.DataFrame:
-        """Rotated loadings before they were cut, p x k, of a fit with ``method="rotate"``.
+        """The rotated dense loadings, p x k, from which a fit with ``method="rotate"`` selects variables.
 
         They are eigenvectors times the roots of their eigenvalues, rotated: the correlations of standardised
         variables with the rotated components, as in factor analysis.
@@ -646,8 +646,8 @@ class SpcaResult(ComponentFit):
     def residuals(self) -> pd.DataFrame:
         """Rows of the fit minus ``inverse_transform(scores)``, n x p, in the units of the data.
 
-        Residuals are missing for missing values; with ``na="pairwise"``, for the whole row if a score is
-        missing.
+        Residuals of missing values are missing; with ``na="pairwise"`` all residuals of a row are missing if
+        one of its scores is.
 
         Raises
         ------

@@ -263,7 +263,8 @@ class PrincipalVariablesResult(Picklable, Shown):
         Raises
         ------
         OptionError
-            For variables of different costs, and groups: then PCA and all candidates give the only bound.
+            If variables have different costs or form groups; the only bounds are then those by PCA and by all
+            candidates.
         """
         from spcastat.proofs.principal_variables import certified
 

@@ -669,7 +669,7 @@ def number_found(state: FitState, choice: ParallelAnalysis) -> int:
     Raises
     ------
     OptionError
-        If `choice` is not what choose_k(), or choose() without `k`, returned, or belongs to other data.
+        If `choice` is not a result of choose_k(), or of choose() without `k`, or belongs to other data.
     """
     tests: Any = getattr(choice, "k_choice", choice)  # of choose(), None if the call gave k
     check = getattr(type(tests), "_require_data_of", None)
