@@ -258,11 +258,11 @@ class _GroupedRows:
     def still(self) -> np.ndarray:
         """Whether each variable does not vary in each group, shape (G, p)."""
         rows = self.raw.toarray() if is_sparse(self.raw) else np.asarray(self.raw, dtype=float)
-        found = np.empty((len(self.group.categories), rows.shape[1]), dtype=bool)
-        for number, marks in enumerate(found):
-            own = rows[self.code == number]
-            marks[:] = own.max(axis=0) - own.min(axis=0) <= CONSTANT * np.abs(own).max(axis=0)
-        return found
+        is_constant = np.empty((len(self.group.categories), rows.shape[1]), dtype=bool)
+        for number, marks in enumerate(is_constant):
+            members = rows[self.code == number]
+            marks[:] = np.ptp(members, axis=0) <= CONSTANT * np.abs(members).max(axis=0)
+        return is_constant
 
     def order_by_content(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Return an order of the rows, and the numbers of their clusters in it, by the values of the rows.

@@ -25,7 +25,7 @@ LEAST_ROOM = 0.4
 #: A bar of a smaller value has its number.
 SHORT_BAR = 0.02
 #: The most rows of a new figure.
-MOST_ROWS = 300
+MOST_DRAWN_ROWS = 300
 #: Largest number of variables kept that can be drawn.
 MOST_KEPT = 10_000
 
@@ -144,7 +144,7 @@ def plot_represented(
     """
     data = plot_represented_data(represented, kept=kept, max_rows=max_rows)
     ax = drawing.axes_of_known_size(ax)
-    row_limit = MOST_ROWS if ax is None else max(rows_with_room(ax), 2)
+    row_limit = MOST_DRAWN_ROWS if ax is None else max(rows_with_room(ax), 2)
     while (excess := len(data) - row_limit) > 0 and (count := int(data["R2"].notna().sum())) > 1:
         # variables kept that represent none of those drawn have no room either
         data = plot_represented_data(represented, max_rows=max(count - -(-excess // 2), 1))

@@ -400,9 +400,9 @@ class LoadingColumns:
         for number, (members, quota) in enumerate(zip(columns, quotas, strict=True)):
             short_quotas = [
                 rows
-                for others, other_quota in zip(columns, quotas, strict=True)
-                for i, rows in zip(others, other_quota, strict=True)
-                if len(others) == len(members) and rows < needs[i]
+                for column, column_quota in zip(columns, quotas, strict=True)
+                for i, rows in zip(column, column_quota, strict=True)
+                if len(column) == len(members) and rows < needs[i]
             ]
             if short_quotas:
                 yield number, members, [min(rows, *short_quotas) for rows in quota]

@@ -505,8 +505,8 @@ def screeplot(
 def _has_higher_bar(values: pd.DataFrame, kind: str, bars: int) -> bool:
     """Return whether a bar is visibly above the line of dense components."""
     excess = (values["sparse"] - values["dense"]).iloc[:bars]
-    least = VISIBLE * float(np.nanmax(values["dense"].to_numpy(), initial=0.0))
-    return kind != "cumulative" and bool((excess > least).any())
+    visible_excess = VISIBLE * float(np.nanmax(values["dense"].to_numpy(), initial=0.0))
+    return kind != "cumulative" and bool((excess > visible_excess).any())
 
 
 def _filled(data: pd.DataFrame, kind: str, k: int | None) -> NDArray[np.intp]:

@@ -87,7 +87,7 @@ class Names(Artist):
         Points that names should not cover, in data units.
     tips : ndarray of shape (q, 2), optional
         Tips of the arrows that names should not cross.
-    across : (float, float), optional
+    crossing_lines : (float, float), optional
         Where a vertical and a horizontal line across the axes are that names should not cross; NaN for none.
 
     Attributes
@@ -106,11 +106,11 @@ class Names(Artist):
         size: float,
         dots: NDArray[Any],
         tips: NDArray[Any] | None = None,
-        across: tuple[float, float] = (np.nan, np.nan),
+        crossing_lines: tuple[float, float] = (np.nan, np.nan),
     ) -> None:
         super().__init__()
         self.size = size
-        self.across = across
+        self.crossing_lines = crossing_lines
         self.dots = dots[np.isfinite(dots).all(axis=1)]
         self.tips = np.empty((0, 2)) if tips is None else tips
         self.names: list[Name] = []
@@ -186,7 +186,7 @@ class _Scene:
         self.dots = self._of(names.dots)
         self.origin = self.to_pixels((0.0, 0.0))
         self.tips = self._of(names.tips)
-        self.across = np.asarray(self.to_pixels(names.across))
+        self.crossing_lines = np.asarray(self.to_pixels(names.crossing_lines))
         self.pieces = self._pieces(self.tips)
         self.taken: list[NDArray[np.float64]] = []
         self.leaders: list[NDArray[np.float64]] = []
@@ -275,7 +275,7 @@ class _Scene:
         if any(_count(ends[0] + LEADER_STEPS * (ends[1] - ends[0]), box) for ends in self.leaders):
             return np.inf
         dots = _count(self.dots, box + DOT_RADIUS * self.pixels * np.array([[-1.0], [1.0]]))
-        crossings = float(((self.across > box[0]) & (self.across < box[1])).sum())
+        crossings = float(((self.crossing_lines > box[0]) & (self.crossing_lines < box[1])).sum())
         return dots + SHAFT_COST * _count(self.pieces, box) + CROSSED_COST * crossings
 
 

@@ -457,7 +457,7 @@ def plot_diagnostics(
     labelled = np.flatnonzero(is_named)
     excess = (xy[labelled] / xy.max(axis=0).clip(min=1e-300)).max(axis=1)
     labelled = labelled[np.argsort(-excess, kind="stable")]
-    texts = Names(ax, drawing.name_size(), xy, across=(float(limits["T2"]), float(limits["Q"])))
+    texts = Names(ax, drawing.name_size(), xy, crossing_lines=(float(limits["T2"]), float(limits["Q"])))
     labels_of_rows = row_names(points.index, 16)
     for i in labelled.tolist():
         texts.add(xy[i], labels_of_rows[i], shade(ax, 0.75), most_covered=TIP_COVER)

@@ -86,8 +86,8 @@ class Comparison(Outcome):
         if not hides(screen.text().splitlines()):
             return screen
         document = self._document()
-        measures, *others = document.tables
-        tables = (_in_fewer_rows(measures, self._cardinality), *others)
+        measures, *further_tables = document.tables
+        tables = (_in_fewer_rows(measures, self._cardinality), *further_tables)
         return screen_of(replace(document, tables=tables), ending(self._short_name, document.sentences))
 
     @property

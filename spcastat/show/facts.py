@@ -825,8 +825,8 @@ def copies(state: FitState) -> Iterator[Fact]:
     The two levels of a factor among mixed data are no copies: they are one variable.
     """
     about = state.principal
-    together = state.record.options.get("together") if about is None else about.together
-    groups = [set(members) for _, members in together or []]
+    kept_groups = state.record.options.get("together") if about is None else about.together
+    groups = [set(members) for _, members in kept_groups or []]
     factors = state.record.scaling_groups
     if factors is not None and factors.kind == "mixed":
         groups += [set(np.flatnonzero(factors.of == number)) for number in range(len(factors.names))]

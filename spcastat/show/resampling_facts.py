@@ -180,9 +180,10 @@ def stability(halves: HalfSamples) -> Fact:
 def not_recovered(state: FitState, halves: HalfSamples) -> Iterator[Fact]:
     """Yield a fact about components of the fit that hardly resemble those of halves."""
     values = frames.similarity(state, halves)
-    small = values[values < RECOVERED]
-    if len(small):
-        texts = [f"{name} {value:.2f}" for name, value in zip(full_names(small.index), small, strict=True)]
+    doubtful_similarities = values[values < RECOVERED]
+    if len(doubtful_similarities):
+        names = full_names(doubtful_similarities.index)
+        texts = [f"{name} {value:.2f}" for name, value in zip(names, doubtful_similarities, strict=True)]
         yield fact("not recovered", values=some_of(texts, 8))
 
 
