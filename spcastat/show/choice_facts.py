@@ -15,7 +15,10 @@ from spcastat.assess.prediction import PREDICTION
 from spcastat.fit.state import NEAR_COPY, FitState
 from spcastat.inputs.dependence import TREATED_AS_INDEPENDENT
 from spcastat.labels import full_names
-from spcastat.show import facts
+from spcastat.show import (
+    choice_templates,  # noqa: F401  (registers the templates)
+    facts,
+)
 from spcastat.show.grid import p_value_in_words, percent
 from spcastat.show.templates import Fact, caution, fact
 

@@ -15,7 +15,6 @@ from spcastat.fit import frames, outliers
 from spcastat.fit.frames import variance
 from spcastat.fit.plan import MOST_GROUPED, can_be_constrained
 from spcastat.fit.record import PRINCIPAL_VARIABLES, Record
-from spcastat.fit.sparse_loadings import loadings_variance
 from spcastat.fit.state import FitState, forced, groups_of, rule_words, shares
 from spcastat.inputs.cleaning import OUTLIERS, Cleaning
 from spcastat.inputs.dependence import gaps_warning, serial_warning
@@ -552,37 +551,6 @@ def search_for_fewest(evidence: Mapping[str, Any]) -> Iterator[Fact]:
         yield fact("no fewer by search")
 
 
-def method_of_loadings(record: Record) -> Fact:
-    """Return the fact about the method of sparse loadings."""
-    return fact(
-        "method of loadings",
-        title=record.title,
-        paper=record.paper,
-        work=record.paper[: record.paper.find(")")].replace(" (", ", "),
-        citation=key_of(record.paper),
-        starts=record.n_init,
-    )
-
-
-def header_of_loadings(state: FitState) -> Iterator[Fact]:
-    """Yield the facts of the header of a fit of sparse loadings."""
-    yield from unequal_variances(state.record, state.moments.variances)
-    yield fact("sense of loadings")
-    yield method_of_loadings(state.record)
-    yield from data(state)
-    yield from of_loadings(state)
-
-
-def of_loadings(state: FitState) -> Iterator[Fact]:
-    """Yield the lines of the header of a fit of sparse loadings after those on the data."""
-    record = state.record
-    if record.options.get("variance") is not None:
-        share = record.objective / state.moments.pca.sum()
-        yield fact("goal of loadings", goal=record.options["variance"], share=share)
-    yield objective(state)
-    yield fact("status of ascents", advice=record.advice, converged=record.converged)
-
-
 def headline(state: FitState, counts: Sequence[int]) -> Fact:
     """Return the fact about what was fitted to which data; `counts` are the cardinalities."""
     return fact(
@@ -602,11 +570,6 @@ def _cards(record: Record, counts: Sequence[int]) -> Fact:
     if len(counts) <= FEW_COUNTS:
         return fact("unequal cards", cards=f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}")
     return fact("unequal cards", cards=f"{min(counts)} to {max(counts)}")
-
-
-def how_found_loadings(record: Record) -> Fact:
-    """Return the fact about the method of sparse loadings, and how it ended."""
-    return fact("loadings printed", **method_of_loadings(record).values, advice=record.advice)
 
 
 def how_found(record: Record) -> Fact:
@@ -659,18 +622,6 @@ def explained(state: FitState) -> Fact:
         least_squares=totals["cumulative least squares"],
         dense=totals["cumulative PCA"],
         total=total,
-    )
-
-
-def explained_by_loadings(state: FitState) -> Fact:
-    """Return the fact about the variance that sparse loadings explain."""
-    totals = loadings_variance(state).iloc[-1]
-    return fact(
-        "explained by loadings",
-        k=state.record.k,
-        share=totals["cumulative"],
-        dense=totals["cumulative PCA"],
-        total=total_variance(state),
     )
 
 

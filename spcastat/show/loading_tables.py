@@ -16,7 +16,7 @@ from spcastat.fit.record import Bootstrapped
 from spcastat.fit.sparse_loadings import communalities, loadings_shares, loadings_variance, with_loadings
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
-from spcastat.show import facts, resampling_facts
+from spcastat.show import facts, loading_facts, resampling_facts
 from spcastat.show.grid import (
     Chapter,
     Document,
@@ -62,10 +62,10 @@ def summarise(
     counts = plural(int(np.count_nonzero(of_loadings.V)), "nonzero loading")
     document = Document(
         f"Sparse loadings: {plural(record.k, 'component')} of {plural(record.p, 'variable')}, {counts}",
-        tuple(lines(facts.header_of_loadings(state))),
+        tuple(lines(loading_facts.header_of_loadings(state))),
         (table, variance_rows(shares, facts.cumulative_heading(state))),
         tuple(notes(facts.of_cleaned_data(state))),
-        warnings=tuple(explained_warnings(facts.header_of_loadings(state))),
+        warnings=tuple(explained_warnings(loading_facts.header_of_loadings(state))),
     )
     tables = {"loadings": loadings, "variance": shares, "communalities": communalities(state).to_frame()}
     return Summary(restyled(document, digits), tables)

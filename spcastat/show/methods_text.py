@@ -20,7 +20,7 @@ from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.standardisation import Standardisation
-from spcastat.show import facts
+from spcastat.show import facts, loading_facts
 from spcastat.show.templates import Fact, methods
 
 #: The key and the fields of a BibTeX entry.
@@ -95,7 +95,7 @@ def in_short(state: FitState) -> str:
     """Return what was fitted and how much it explains, in a few sentences."""
     of_loadings = state.pattern is not None
     numbers = facts.numbers(state.record, with_loadings(state).V if of_loadings else state.V)
-    explained = facts.explained_by_loadings(state) if of_loadings else facts.explained(state)
+    explained = loading_facts.explained_by_loadings(state) if of_loadings else facts.explained(state)
     return " ".join(methods([*facts.data_of_methods(state), *numbers, explained]))
 
 
@@ -106,8 +106,8 @@ def describe_loadings(state: FitState) -> Description:
     facts_of_data = [*facts.data_of_methods(state), *facts.numbers(record, with_loadings(state).V)]
     sentences = [*methods(facts_of_data, cited), *_how_chosen(record)]
     facts_of_method = [
-        facts.method_of_loadings(record),
-        facts.explained_by_loadings(state),
+        loading_facts.method_of_loadings(record),
+        loading_facts.explained_by_loadings(state),
         *facts.inference(state),
     ]
     return description([*sentences, *methods(facts_of_method, cited)], cited, record)

@@ -20,7 +20,6 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         part="{interrupted?{done} of }{asked|# bootstrap sample|# bootstrap samples} of the second "
         "half{interrupted?: interrupted}"
     ),
-    "drawn": Template(label="Draws", line="{text}"),
     "similarity": Template(label="Similarity", line="mean |r| with the scores of the fit: {values}"),
     "bootstrap": Template(
         part="{loadings?Bootstrap of sparse loadings|Bootstrap} ({made}): {few?no intervals|{level:%g} % "

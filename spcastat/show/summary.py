@@ -25,7 +25,7 @@ from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_names
 from spcastat.linalg.standardisation import ScalingGroups
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.show import facts, renderings, resampling_facts
+from spcastat.show import facts, loading_facts, renderings, resampling_facts
 from spcastat.show.grid import (
     Document,
     Figures,
@@ -849,11 +849,11 @@ def print_of_loadings(state: FitState, notes: Sequence[str]) -> Screen:
         [],
         ("loadings", "PCA"),
     )
-    header = list(facts.header_of_loadings(state))
+    header = list(loading_facts.header_of_loadings(state))
     return Screen(
         part(facts.headline(state, variance["cardinality"].tolist())),
         components.lines,
-        (part(facts.how_found_loadings(state.record)), *_results(state), *_rules(header)),
+        (part(loading_facts.how_found_loadings(state.record)), *_results(state), *_rules(header)),
         tuple(warnings(header)),
         renderings.ending("fit", notes),
     )

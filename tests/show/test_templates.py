@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import spcastat
-from spcastat.show import resampling_templates  # noqa: F401  (its templates are registered)
+from spcastat.show import choice_templates, resampling_templates  # noqa: F401  (their templates are registered)
 from spcastat.show.templates import TEMPLATES, Fact, Template, fact, field_parts, methods, pieces, worded
 
 #: The wordings of a template.
