@@ -118,12 +118,14 @@ def _with_first(
     bound = threshold.copy()
     problems = np.flatnonzero(low < high)
     ends = np.sqrt(np.stack([low[problems], high[problems]], axis=1))
+    whole_bounds = np.full(len(problems), np.inf)  # of the intervals before they were halved
     halvings = HALVINGS if len(other_factors) == 1 else 0
     for halving in range(halvings + 1):
         relaxation = interval_relaxation(
             ends**2, values[problems], D[problems], [N[problems] for N in other_matrices]
         )
         interval_bounds = relaxation.bounds(threshold[problems], steps, running)[0]
+        interval_bounds = np.minimum(interval_bounds, whole_bounds)
         is_open = interval_bounds > threshold[problems]
         problems, ends, interval_bounds = problems[is_open], ends[is_open], interval_bounds[is_open]
         if not len(problems) or halving == halvings or not running():
@@ -131,7 +133,7 @@ def _with_first(
             return bound
         middle = ends.mean(axis=1)
         ends = np.concatenate([np.stack([ends[:, 0], middle], 1), np.stack([middle, ends[:, 1]], 1)])
-        problems = np.concatenate([problems, problems])
+        problems, whole_bounds = np.tile(problems, 2), np.tile(interval_bounds, 2)
     return bound
 
 

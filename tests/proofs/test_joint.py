@@ -127,9 +127,8 @@ def test_the_bound_beside_one_factor_is_the_best_fit_of_all_supports(seed):
         found = certify_joint(Gram(S), V, "adjusted")
         assert found.upper_bound >= best - 1e-12
         assert found.best_known == pytest.approx(best, abs=1e-6)
-        # of seeds 0 to 11 nine are closed to 1e-4; in the others, 3 among them, all supports were compared
-        # and the dual bound ends .0010 to .0014 above
-        assert found.upper_bound <= found.best_known * 1.002
+        # of seeds 0 to 11 nine are closed to 1e-4, the others, 3 among them, to 1.5e-4 to 5.4e-4
+        assert found.upper_bound <= found.best_known * 1.001
 
 
 @pytest.mark.parametrize("seed", range(3))
