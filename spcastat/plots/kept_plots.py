@@ -146,8 +146,11 @@ def plot_represented(
     ax = drawing.axes_of_known_size(ax)
     row_limit = MOST_DRAWN_ROWS if ax is None else max(rows_with_room(ax), 2)
     while (excess := len(data) - row_limit) > 0 and (count := int(data["R2"].notna().sum())) > 1:
+        limit = max(count - -(-excess // 2), 1)
+        data = plot_represented_data(represented, kept=kept, max_rows=limit)
         # variables kept that represent none of those drawn have no room either
-        data = plot_represented_data(represented, max_rows=max(count - -(-excess // 2), 1))
+        is_kept = data["R2"].isna()
+        data = data[~(is_kept & is_kept.shift(-1, fill_value=True))]
     heads, count = data["R2"].isna().to_numpy(), len(data)
     names = [*data["variable"]]
     longest = min(max(map(len, full_names(names)), default=0), NAME_WIDTH)

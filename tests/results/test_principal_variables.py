@@ -528,6 +528,11 @@ def test_names_in_given_axes_are_legible():
     drawn = plan.represented.index.isin(names)
     assert plan.represented["R2"][drawn].min() >= plan.represented["R2"][~drawn].max()
     assert f"({(~drawn).sum()} not shown)" in ax.get_xlabel()
+    given = list(plan.kept)[::-1]  # the order that the caller gives stays
+    ax = plt.subplots(figsize=(3.4, 3.0), layout="constrained")[1]
+    sp.plots.plot_represented(plan.represented, kept=given, ax=ax)
+    names = [label.get_text().strip() for label in ax.get_yticklabels()]
+    assert [name for name in names if name in given] in (given, given[::-1])  # from either end of the axis
 
 
 @pytest.mark.parametrize("folds", [0, 5])
