@@ -25,15 +25,6 @@ def cleaning_of(state: FitState) -> Cleaning:
     return state.cleaning
 
 
-def cleaned(state: FitState) -> dict[str, bool]:
-    """Return whether the numbers of a fit come from data with cells pulled in, and without some rows."""
-    cleaning = state.cleaning
-    return {
-        "cells": cleaning is not None and cleaning.cells and cleaning.pulled > 0,
-        "rows": cleaning is not None and len(cleaning.left_out) > 0,
-    }
-
-
 def labels_of(state: FitState) -> pd.Index:
     """Return the labels of the rows; their numbers, from 0, for a file without them."""
     if state.row_labels is not None:

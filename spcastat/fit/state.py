@@ -324,6 +324,15 @@ class FitState:
         return bool((np.abs(self.moments.variances - 1.0) <= UNIT_ROUNDING).all())
 
     @property
+    def cleaned(self) -> dict[str, bool]:
+        """Whether the fit is of data with "cells" pulled in, and without some "rows"."""
+        cleaning = self.cleaning
+        return {
+            "cells": cleaning is not None and cleaning.cells and cleaning.pulled > 0,
+            "rows": cleaning is not None and len(cleaning.left_out) > 0,
+        }
+
+    @property
     def components(self) -> pd.Index:
         """The labels PC1, ..., PCk, or the names given by the user."""
         names = self.record.names

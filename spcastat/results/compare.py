@@ -17,7 +17,7 @@ from spcastat.assess.folds import divided
 from spcastat.assess.samples import plan_of, refit_of
 from spcastat.config import MOST_FOLDS, explained, flag, listed, plural, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
-from spcastat.fit import frames, outliers
+from spcastat.fit import frames
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import SAME_MOMENTS, Picklable, joint_gap
 from spcastat.inputs.data import Data
@@ -252,7 +252,7 @@ def compare(
     names = list(fits)
     measures = pd.DataFrame([_measures(fit) for fit in fits.values()], index=names)
     remarks: list[str] = []
-    cleaned = [name for name, fit in fits.items() if any(outliers.cleaned(fit._state).values())]
+    cleaned = [name for name, fit in fits.items() if any(fit._state.cleaned.values())]
     with listening(progress):
         if held_out:
             errors, remarks = held_out_errors(fits, data, *settings, seed, shared)

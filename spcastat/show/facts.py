@@ -305,14 +305,14 @@ def robust_methods(cleaning: Cleaning) -> Iterator[Fact]:
 
 def of_cleaned_data(state: FitState) -> Iterator[Fact]:
     """Yield the fact that variances are those of cleaned data, if cleaning changed them."""
-    changes = outliers.cleaned(state)
+    changes = state.cleaned
     if any(changes.values()):
         yield fact("of cleaned data", **changes)
 
 
 def total_variance(state: FitState) -> Fact:
     """Return the name of the variance of which others are shares."""
-    return fact("total variance", **outliers.cleaned(state), partial=state.spec.partial)
+    return fact("total variance", **state.cleaned, partial=state.spec.partial)
 
 
 def cumulative_heading(state: FitState) -> str:

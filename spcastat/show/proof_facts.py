@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from spcastat.fit.outliers import cleaned
 from spcastat.fit.record import PARTITIONS, UNRULED, Proven
 from spcastat.fit.state import FitState, rule_words
 from spcastat.labels import full_names, some_of
@@ -129,7 +128,7 @@ def _joint_bound(proven: Proven, state: FitState) -> Iterator[Fact]:
         "proven optimal" if row["optimal"] else "proven bound",
         whose=fact("loadings bounded", partitions=partitions, orthogonal=proven.orthogonal),
         measure=OBJECTIVES[proven.measure].label,
-        total=fact("total variance", **cleaned(state), partial=state.spec.partial),
+        total=fact("total variance", **state.cleaned, partial=state.spec.partial),
         value=percent_text(row["value"]),
         bound=percent_text(row["upper_bound"], up=True),
         exact=row["gap"] <= ROUNDING_GAP,
