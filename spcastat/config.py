@@ -218,10 +218,10 @@ def real_number(
     number = _as_float(value)
     if (number > low if open_low else number >= low) and number <= high:
         return number
-    bracket = "(" if open_low else "["
-    reach = f"in {bracket}{low:.3g}, {high:g}]"
     if high == math.inf:
         reach = f"above {low:g}" if open_low else f"of {low:g} or more"
+    else:
+        reach = f"in {'(' if open_low else '['}{low:.3g}, {high:g}]"
     raise error(f"{option}={shown(value)} was given; it must be a number {reach}.")
 
 

@@ -191,8 +191,16 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         _require_rows(group, fit.card)
         _require_variation(X @ W, code, group, fit.components)
         order, unit = rows.order_by_content()
-        options_of_test: Any = {"unit": unit, "still": rows.still, "seed": seed, "n_jobs": jobs}
-        comparison = compare(X[order], W, code[order], n_draws, **options_of_test)
+        comparison = compare(
+            X[order],
+            W,
+            code[order],
+            n_draws,
+            unit=unit,
+            still=rows.still,
+            seed=seed,
+            n_jobs=jobs,
+        )
     categories = pd.Index(group.categories)
     count = None if unit is None else int(unit.max()) + 1
     serial = None if unit is not None or fit._source is None else fit._source.serial_correlation()

@@ -98,7 +98,7 @@ def choose_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--k",
         type=int,
-        help=("number of components; by default chosen by prediction and tests against noise"),
+        help="number of components; by default chosen by prediction and tests against noise",
     )
     add("--cards", type=cardinalities, metavar="A-B", help="cardinalities to choose from: 2-8, or 2;5;9")
     add("--by", metavar="NAME", help="cv (default with rows), ebic, bic, is or variance")

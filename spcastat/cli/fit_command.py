@@ -170,7 +170,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--partial",
         metavar="NAME[,NAME...]",
-        help=("covariates, for which the other columns are adjusted: partial PCA"),
+        help="covariates, for which the other columns are adjusted: partial PCA",
     )
     about = "code text in a formula as columns of 0 and 1"
     add("--dummy", dest="categorical", action="store_const", const="dummy", help=about)

@@ -306,7 +306,7 @@ def output_arguments(parser: argparse.ArgumentParser) -> None:
         "--digits",
         type=int,
         metavar="N",
-        help=("decimals of the loadings (3); other numbers change accordingly"),
+        help="decimals of the loadings (3); other numbers change accordingly",
     )
     add("--caption", metavar="TEXT", help="caption of the tables, instead of the title")
     add("--label", metavar="NAME", help="label of the tables for references: tab:loadings")

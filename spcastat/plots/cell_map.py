@@ -33,7 +33,7 @@ ROW_INCHES, COLUMN_INCHES = 0.17, 0.19
 #: Shares of the width and height of given axes that the cells have, beside names, legend and note: about what
 #: figures of 3.4 x 3 and 3.4 x 4.5 inches leave with names of 20 characters.
 OF_WIDTH, OF_HEIGHT = 0.9, 0.5
-#: Place on the colour map of cells that are not outside_value END.
+#: Place on the colour map of cells that are not beyond END.
 PALER = 0.55
 #: A legend in one line takes at most this share of the width, so that it does not move the map.
 LEGEND_LINE_SHARE = 0.8
@@ -56,7 +56,7 @@ class CellMap:
     remark : str
         How many rows and variables with outlying cells are not shown.
     bend : float
-        Cells are outlying outside_value this z.
+        Cells are outlying beyond this z.
     """
 
     values: np.ndarray
@@ -97,7 +97,7 @@ def cell_map_of(
         largest z; the columns are those with the largest z in these rows.
     missing : ndarray of bool, shape (n, p), optional
     bend : float
-        Cells are outlying outside_value this z.
+        Cells are outlying beyond this z.
     """
     size, n, p = np.abs(np.asarray(z, dtype=float)), len(rows), len(columns)
     largest = np.zeros(n)

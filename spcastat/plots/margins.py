@@ -242,28 +242,12 @@ class Margins:
         unit, room = self._unit(width), share * width - SPACE
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
-            space = BlockSpace(
-                unit,
-                self.size,
-                width + self._beside(),
-                self._lines(CORNER_SHARE * height) + 1,
-                4,
-                heading=self.headings[0],
-                line_cost=LINE_COST,
-                name_lines=NAME_LINES,
-                figure_names=self.names,
-            )
+            lines = self._lines(CORNER_SHARE * height) + 1
+            space = self._space(unit, width + self._beside(), lines, self.headings[0])
+            space = replace(space, columns=4, line_cost=LINE_COST)
             first = space.lay_out(below.rows, with_values)
             lines = self._lines(height - note - first.height - 0.3 * SPACE - self._ticks())
-            space = BlockSpace(
-                unit,
-                self.size,
-                room,
-                lines,
-                heading=self.headings[1],
-                name_lines=NAME_LINES,
-                figure_names=self.names,
-            )
+            space = self._space(unit, room, lines, self.headings[1])
             return first, space.lay_out(beside.rows, with_values)
 
         first, second = _alike(laid_out)
@@ -290,10 +274,7 @@ class Margins:
         unit, room, gap = self._unit(width), share * width - SPACE, BLOCK_GAP * self._line()
         columns, space_above = self._above(width)
         ends = [end for block in blocks for row in block.rows for end in row.ends]
-        span = min(ends), max(ends)
-        space = BlockSpace(
-            unit, self.size, room, 0, name_lines=NAME_LINES, span=span, figure_names=self.names
-        )
+        space = replace(self._space(unit, room, 0), span=(min(ends), max(ends)))
         lines = self._lines(height - space_above - note - gap)
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
@@ -332,19 +313,7 @@ class Margins:
         start = -self._beside()
         half = (width - start - 1.5 * SPACE) / 2.0
         unit, lines = self._unit(width), self._lines(share * height)
-        spaces = [
-            BlockSpace(
-                unit,
-                self.size,
-                half,
-                lines,
-                2,
-                heading=heading,
-                name_lines=NAME_LINES,
-                figure_names=self.names,
-            )
-            for heading in self.headings
-        ]
+        spaces = [replace(self._space(unit, half, lines, heading), columns=2) for heading in self.headings]
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
             first, second = (
@@ -361,6 +330,18 @@ class Margins:
             Place(blocks[1], second, start + half + 1.5 * SPACE, depth),
         ]
         return Arrangement(axes, places, columns, None, self._value(axes, width, height, first, second))
+
+    def _space(self, unit: float, width: float, lines: int, heading: str = "") -> BlockSpace:
+        """Return the space for a block of this width and number of lines, where bars have `unit` points."""
+        return BlockSpace(
+            unit,
+            self.size,
+            width,
+            lines,
+            heading=heading,
+            name_lines=NAME_LINES,
+            figure_names=self.names,
+        )
 
     def _value(self, axes: Box, width: float, height: float, *layouts: BlockLayout) -> float:
         """Return the side of a square as large as the data in the axes, minus the costs of the blocks."""

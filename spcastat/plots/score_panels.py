@@ -115,8 +115,8 @@ def plot_scores(
     else:
         ax = _draw_pairs(ax, values, labels, categories, palette, densities, title)
         if groups is not None and densities:
-            several = len(list(groups_of(ax, categories, len(values)))) <= MOST_DENSITIES
-            sentences.append(f"{'Areas of densities: shares of the' if several else 'Densities: all'} rows.")
+            of_densities = "Densities: all" if _are_many(categories) else "Areas of densities: shares of the"
+            sentences.append(f"{of_densities} rows.")
     if components is None and scores.shape[1] > values.shape[1]:
         first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
         sentences.append(f"{first_and_last} of {scores.shape[1]} components.")
@@ -265,6 +265,11 @@ def _write_correlations(
 # --- densities ------------------------------------------------------------------------------------
 
 
+def _are_many(groups: pd.Categorical | None) -> bool:
+    """Return whether groups, and that of missing values, are too many for a density each."""
+    return groups is not None and len(np.unique(groups.codes)) > MOST_DENSITIES
+
+
 def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) -> None:
     """Draw the density of each group of five rows or more, or of all rows if there are many groups.
 
@@ -275,7 +280,7 @@ def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) ->
     grid = np.linspace(finite.min() - reach, finite.max() + reach, 200) if len(finite) else np.zeros(1)
     kinds = list(groups_of(panel, groups, len(values), palette))
     clouds = kinds
-    if len(kinds) > MOST_DENSITIES:
+    if _are_many(groups):
         clouds = [Group(np.ones(len(values), dtype=bool), shade(panel, 0.45), "o", "")]
     heights = [density(values[cloud.rows], grid) * cloud.rows.sum() / len(values) for cloud in clouds]
     top = max(float(height.max(initial=0.0)) for height in heights) or 1.0

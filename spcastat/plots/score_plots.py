@@ -519,17 +519,17 @@ def _scales(ax: Axes, xy: np.ndarray, limits: pd.Series) -> None:
 
 
 def _level(limits: pd.Series) -> str:
-    """Return the level of limits as "95 %", "limit" if their name is none."""
+    """Return the level of limits as "95 %", "" if their name is none."""
     try:
         return f"{100 * float(limits.name):g} %"  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return "limit"
+        return ""
 
 
 def _limits_in_words(limits: pd.Series) -> list[str]:
     """Return the sentence of the note on the dashed lines; nothing without any."""
     level = _level(limits)
-    of_new_rows = "" if level == "limit" else f" of {level} of new rows"
+    of_new_rows = f" of {level} of new rows" if level else ""
     return [f"Dashed: limits{of_new_rows}."] * bool(np.isfinite(limits[["T2", "Q"]].to_numpy(float)).any())
 
 
@@ -538,7 +538,7 @@ def _limit_lines(ax: Axes, limits: pd.Series) -> None:
     grey = shade(ax, 0.7)
     style: dict[str, Any] = {"color": grey, "linewidth": line(0.9), "linestyle": (0, (5, 3)), "zorder": 1.5}
     text: dict[str, Any] = {"fontsize": drawing.name_size(), "color": grey}
-    level = _level(limits)
+    level = _level(limits) or "limit"
     if np.isfinite(x := limits["T2"]):
         ax.axvline(x, **style)
         drawing.write(ax, level, (x, 1), (0, 2), xycoords=("data", "axes fraction"), ha="center", **text)

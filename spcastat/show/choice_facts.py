@@ -262,7 +262,7 @@ def two_predictions(choice: Chosen, tests: ComponentTests) -> Iterator[Fact]:
             "two predictions",
             dense=tests.found.prediction.counts_pca,
             folds=PREDICTION.folds,
-            large=tests.large,
+            large=tests.large is not None,
             folds_of_choice=choice.folds,
         )
 

@@ -23,6 +23,11 @@ _UNTESTED = (
     "{p:,} of {variables|{variables:,} variable was|{variables:,} variables were} tested in {rows|{rows:,} "
     "row|{rows:,} rows}, about half; a sparse fit of the other rows selected these variables."
 )
+_SPARSENESS = (
+    "{caution}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} {nothing?were "
+    "chosen|reach {kept}}{most?; most are needed}; {rule}.}"
+)
+
 #: Facts about choices of the number of components and of cardinalities.
 CHOICE_TEMPLATES: dict[str, Template] = {
     # --- the number of components
@@ -159,10 +164,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "sparseness": Template(
         label="Sparse",
-        line="{caution}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} "
-        "{nothing?were chosen|reach {kept}}{most?; most are needed}; {rule}.}",
-        note="{caution}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} "
-        "{nothing?were chosen|reach {kept}}{most?; most are needed}; {rule}.}",
+        line=_SPARSENESS,
+        note=_SPARSENESS,
         part="{count:,} of {of_cells} reach {kept}; {rule}",
     ),
     "share of best prediction": Template(part="{share:%0} % of the best prediction"),
