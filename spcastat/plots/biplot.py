@@ -496,7 +496,7 @@ def _points(
 ) -> tuple[Legend | None, Axes | None]:
     """Draw the points; return their legend and the axes of their colour bar, or None."""
     xy, far = data.points[["x", "y"]].to_numpy(), data.points["far"].to_numpy()
-    style: dict[str, Any] = {**score_plots.dots(len(xy), 16.0), "zorder": 2}
+    style: dict[str, Any] = {**score_plots.dots(len(xy), 16.0, groups=len(clouds)), "zorder": 2}
     _rings(ax, xy[data.ringed.to_numpy()], style)
     if "color" in data.points:
         numbers = data.points["color"].to_numpy(dtype=float)
@@ -517,7 +517,7 @@ def _points(
             EdgeMarks(score_plots.open_points(ax, far_points, cloud, style), cloud.colour)
     if "group" not in data.points:
         return None, None
-    marks, names = [cloud.mark() for cloud in clouds], [cloud.name for cloud in clouds]
+    marks, names = [cloud.mark(style["alpha"]) for cloud in clouds], [cloud.name for cloud in clouds]
     return write_legend(ax, marks, names, size, title=title, borderaxespad=0.0), None
 
 

@@ -45,7 +45,7 @@ def write_legend(
     ----------
     ax : Axes
     artists : sequence of artists or None
-        They have opaque marks of one size in the legend; by default those with a label, as they are.
+        The marks of the legend; by default those with a label.
     names : sequence of str
     size : float
         Size of the text in points.
@@ -58,11 +58,9 @@ def write_legend(
     numbers = [str(i) for i in order]
     style: dict[str, Any] = {**STYLE, "fontsize": size, "title_fontsize": size, **options}
     legend = ax.legend([handles[i] for i in order], numbers, **style)
-    for text, handle, i in zip(legend.get_texts(), legend.legend_handles, order, strict=True):
+    for text, i in zip(legend.get_texts(), order, strict=True):
         text.set_parse_math(False)
         text.set_text(names[i])
-        if handle is not None and artists is not None:
-            handle.set_alpha(1)
     return legend
 
 

@@ -58,11 +58,12 @@ class Group:
     marker: str
     name: str
 
-    def mark(self) -> Line2D:
-        """Return the mark of the group, for a legend."""
+    def mark(self, alpha: float = 1.0) -> Line2D:
+        """Return the mark of the group, for a legend; `alpha` is that of its points."""
         from matplotlib.lines import Line2D
 
-        return Line2D([], [], color=self.colour, marker=self.marker, markersize=line(5.0), ls="none", mew=0)
+        look: dict[str, Any] = {"color": self.colour, "marker": self.marker, "alpha": alpha}
+        return Line2D([], [], markersize=line(5.0), ls="none", mew=0, **look)
 
 
 def groups_of(ax: Axes, groups: pd.Categorical | None, n: int, palette: Any = None) -> Iterator[Group]:
@@ -218,16 +219,23 @@ def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float)
     )
 
 
-def dots(n: int, size: float = 22.0, share: float = 1.0) -> dict[str, Any]:
+#: The smallest points of groups, as a share of the largest, and how opaque they are at least: colours of
+#: smaller and more transparent ones cannot be told apart.
+SMALLEST_OF_GROUP, LEAST_OPAQUE = 0.4, 0.7
+
+
+def dots(n: int, size: float = 22.0, share: float = 1.0, groups: int = 1) -> dict[str, Any]:
     """Return the style of n points: smaller and more transparent for larger n, rasterised beyond 5,000.
 
-    In axes of a `share` below 1 of the usual area, points are as those of so many times more rows.
+    In axes of a `share` below 1 of the usual area, points are as those of so many times more rows. Points of
+    several groups stay so large and opaque that their colours can be told apart.
     """
     rarity = 200 * min(share, 1.0) / max(n, 1)
     lowest = min(share, 1.0) ** 0.4
+    smallest, least = (SMALLEST_OF_GROUP, LEAST_OPAQUE) if groups > 1 else (0.18 * lowest, 0.15 * lowest)
     return {
-        "s": area(float(np.clip(size * rarity**0.4, 0.18 * size * lowest, size))),
-        "alpha": float(np.clip(0.7 * rarity**0.32, 0.15 * lowest, 0.75)),
+        "s": area(float(np.clip(size * rarity**0.4, smallest * size, size))),
+        "alpha": float(np.clip(0.7 * rarity**0.32, least, 0.75)),
         "rasterized": n > 5000,
     }
 
