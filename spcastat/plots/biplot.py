@@ -32,7 +32,7 @@ from spcastat.plots.arrows import (
 )
 from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
-from spcastat.plots.frame import EdgeMarks, Frame, positions, rows_outside
+from spcastat.plots.frame import FAR_ROWS, EdgeMarks, Frame, far_rows, positions, rows_outside
 from spcastat.plots.legends import title_of, write_legend
 from spcastat.plots.margins import FILLED, Margins
 from spcastat.plots.names import ROW_COVER, TIP_COVER, Names
@@ -458,9 +458,11 @@ def stretch_of(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
 
     Along one component the arrows reach as far as 97.5 % of the points, along the other no farther than that.
     A few distant points therefore do not make the arrows so long that the other points look small. So that
-    arrows remain visible, the longest reaches at least a quarter of the way to the farthest point.
+    arrows remain visible, the longest reaches at least a quarter of the way to the farthest point within the
+    axes.
     """
-    xy = np.abs(xy[np.isfinite(xy).all(axis=1)])
+    xy = xy[np.isfinite(xy).all(axis=1)]
+    xy = np.abs(xy[~far_rows(xy)])
     longest = np.abs(ends).max(axis=0, initial=0.0)
     if not longest.any() or not xy.any():
         return 1.0
@@ -559,7 +561,7 @@ MOST_NEW_NAMES = 30
 
 
 def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame, most_covered: float) -> None:
-    """Name levels, far rows, rows with a label, and new rows, in this order.
+    """Name levels, the farthest of the far rows, rows with a label, and new rows, in this order.
 
     Names of rows within the axes may cover `most_covered` points.
     """
@@ -569,16 +571,19 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame, most_co
         texts.add(position, str(name), visible(ax, SUPPLEMENTARY), leader=True, most_covered=TIP_COVER)
     for points, colour in rows:
         far = points[points["far"]]
-        xy = far[["x", "y"]].to_numpy(dtype=float)
+        xy, side = far[["x", "y"]].to_numpy(dtype=float), frame.high - frame.low
         names = short_names(list(far.index), score_plots.ROW_NAME_WIDTH)
-        for name, (x, y) in zip(names, xy, strict=True):
-            x_text, y_text = map(_coordinate, (x, y), frame.high - frame.low)
-            at_edge = f"{name} ({x_text}, {y_text})"
-            texts.add((x, y), name, colour, most_covered=TIP_COVER, edge_text=at_edge)
+        reach = np.abs((2.0 * xy - frame.low - frame.high) / side).max(axis=1, initial=0.0)
+        is_labelled = (far["label"] != "").to_numpy()
+        for i in np.argsort(-reach, kind="stable"):
+            if is_labelled[i] or (reach > reach[i]).sum() < FAR_ROWS:
+                x_text, y_text = map(_coordinate, xy[i], side)
+                options = {"edge_text": f"{names[i]} ({x_text}, {y_text})", "counted": is_labelled[i]}
+                texts.add(xy[i], names[i], colour, most_covered=TIP_COVER, **options)
     for points, colour in rows:
         near_points = points.loc[~points["far"], ["label", "x", "y"]]
         for name, *position in near_points.itertuples(index=False):
-            texts.add(position, str(name), colour, most_covered=most_covered)
+            texts.add(position, str(name), colour, most_covered=most_covered, counted=True)
 
 
 def _coordinate(value: float, side: float) -> str:

@@ -11,7 +11,7 @@ from matplotlib.artist import Artist
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from spcastat.plots.drawing import pixel_line
+from spcastat.plots.drawing import figure_of, pixel_line
 
 if TYPE_CHECKING:
     from matplotlib.collections import PathCollection
@@ -21,7 +21,8 @@ Array = NDArray[np.float64]
 #: A row is far if its distance from the median is more than FAR_FACTOR times the quantile NEAR_QUANTILE of
 #: these distances, in tables of at least FEWEST_ROWS rows.
 FAR_FACTOR, NEAR_QUANTILE, FEWEST_ROWS = 1.8, 0.97, 20
-#: At most this share of the rows is far, or FAR_ROWS rows; otherwise none is.
+#: At most this share of the rows is far, or FAR_ROWS rows. If more are, as with heavy tails, the farthest of
+#: these are, unless the farthest row of all is less than FAR_FACTOR times as far as the others.
 FAR_SHARE, FAR_ROWS = 0.01, 3
 #: A far row is within the axes if these are at most so many times as large for it.
 FAR_REACH = 1.35
@@ -29,8 +30,8 @@ FAR_REACH = 1.35
 NEW_REACH = 5.0
 #: Space between the data and the frame, and between the frame and marks at its edge, as shares of its sides.
 MARGIN, EDGE = 0.06, 0.025
-#: Size of a mark at the edge, in points.
-MARK = 5.8
+#: Size of a mark at the edge, in points, and the distance of its middle from the frame, in sizes, at least.
+MARK, EDGE_MARK = 5.8, 0.6
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def edge_of(ax: Any, xy: Array) -> Array:
     low, high = np.array([box.x0, box.y0]), np.array([box.x1, box.y1])
     if not len(xy):
         return np.empty((0, 2))
-    space = EDGE * (high - low)
+    space = np.maximum(EDGE * (high - low), EDGE_MARK * MARK * figure_of(ax).dpi / 72.0)
     return np.clip(ax.transData.transform(xy), low + space, high - space)
 
 
@@ -133,13 +134,17 @@ def positions(frame: pd.DataFrame) -> Array:
 
 
 def far_rows(xy: Array) -> NDArray[np.bool_]:
-    """Return which of the points are far from all others in a coordinate; none, unless they are few."""
+    """Return which of the points, a few at most, are far from the others in a coordinate."""
     far = np.zeros(len(xy), dtype=bool)
     if len(xy) < FEWEST_ROWS:
         return far
+    most = max(FAR_ROWS, int(FAR_SHARE * len(xy)))
     away = np.abs(xy - np.median(xy, axis=0))
     for distance in away.T:
-        far_in_one = distance > FAR_FACTOR * np.quantile(distance, NEAR_QUANTILE)
-        if far_in_one.sum() <= max(FAR_ROWS, FAR_SHARE * len(xy)):
-            far |= far_in_one
+        limit = FAR_FACTOR * np.quantile(distance, NEAR_QUANTILE)
+        farthest = np.sort(distance)[-most - 1 :]
+        if farthest[0] <= limit:
+            far |= distance > limit
+        elif farthest[-1] > FAR_FACTOR * farthest[0]:
+            far |= distance > farthest[0]
     return far

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,11 @@ PIECE = 4.0
 ROW_COVER, TIP_COVER = 3.0, 7.0
 #: What further directions and distances cost, in points covered.
 TURN_COST, DISTANCE_COST = 0.2, 0.1
+#: How far a name is from the tips of other arrows, how much farther than from its own tip if it has no leader
+#: line, and how far a leader line is from other tips, in points.
+FROM_TIPS, FARTHER, LEADER_FROM_TIPS = 4.0, 1.0, 2.0
+#: What a note says of the number of names.
+COUNT = re.compile(r"(?<=Names: )[\d,]+")
 #: Radius of a dot, in points.
 DOT_RADIUS = 2.0
 #: Width of the lines around letters, in points; so far names stay from the frame, which they would hide.
@@ -61,7 +67,7 @@ class Name:
     `at_tip`: the position is the tip of an arrow from the origin. `most_covered`: how many points it may
     cover. `radius`: that of a large mark at the position, in points. `leader`: a name without room beside
     its tip may stand farther away, at the end of a line. `edge_text`: the text for a position outside of the
-    axes.
+    axes. `counted`: the note says how many of these names are written.
     """
 
     position: NDArray[np.float64]
@@ -73,6 +79,7 @@ class Name:
     weight: str = "normal"
     radius: float = 0.0
     edge_text: str = ""
+    counted: bool = False
 
 
 class Names(Artist):
@@ -98,6 +105,8 @@ class Names(Artist):
         Those that were drawn last.
     boxes : list of Bbox
         Their boxes, in pixels.
+    note : Text, optional
+        It is told how many names are written; see `COUNT`.
     """
 
     def __init__(
@@ -116,6 +125,7 @@ class Names(Artist):
         self.names: list[Name] = []
         self.written: list[Name] = []
         self.boxes: list[Bbox] = []
+        self.note: Text | None = None
         self.halo = tuple(drawing.paper(ax))
         self.set_gid("names")
         ax.add_artist(self)
@@ -151,6 +161,9 @@ class Names(Artist):
                 style = {"color": name.colour, "linewidth": LEADER_WIDTH}
                 drawing.pixel_line(self.axes, *leader.T, **style).draw(renderer)
             self._text(name, box.mean(axis=0)).draw(renderer)
+        if self.note is not None:
+            count = sum(name.counted for name in self.written)
+            self.note.set_text(COUNT.sub(f"{count:,}", self.note.get_text()))
 
     def _text(self, name: Name, middle: NDArray[np.float64]) -> Text:
         """Return a text around a position in pixels, with a halo in the colour of the background."""

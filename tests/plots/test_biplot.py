@@ -50,13 +50,31 @@ def test_ends_of_the_scale(scores, loadings):
     assert most.min() == pytest.approx(1)
 
 
-def test_a_far_row_leaves_the_arrows_a_quarter_of_its_distance(scores, loadings):
-    """Neither is squashed: the longest marker has a quarter of the distance of the farthest point."""
-    scores.iloc[0] *= 40
-    data = biplot_data(scores, loadings)
-    farthest = np.hypot(data.points["x"], data.points["y"]).max()
-    markers = loadings[["PC1", "PC2"]] * scores[["PC1", "PC2"]].std() * data.stretch
-    assert np.hypot(*markers.to_numpy().T).max() == pytest.approx(farthest / 4)
+@pytest.mark.parametrize("size", [40.0, 4000.0])
+def test_arrows_reach_as_far_as_the_points_within_the_axes(scores, loadings, size):
+    """A row at the edge, however far, makes neither arrows nor axes long."""
+    near = biplot_data(scores, loadings, scale=0).stretch
+    scores.iloc[0] *= size
+    data = biplot_data(scores, loadings, scale=0)
+    assert data.points.index[data.points["far"]].tolist() == ["row 0"]
+    assert data.stretch == pytest.approx(near, rel=0.1)
+
+
+@pytest.mark.parametrize("tail", [0.01, 0.03])
+def test_the_farthest_rows_of_heavy_tails_are_at_the_edge(loadings, tail):
+    """Some rows reach up to 17 standard deviations of the others, in one direction as in real tables."""
+    rng = np.random.default_rng(1)
+    scores = pd.DataFrame(rng.standard_normal((2000, 3)), columns=loadings.columns)
+    count = int(tail * len(scores))
+    scores.iloc[:count, 1] = np.geomspace(5.0, 60.0, count)
+    far = biplot_data(scores, loadings, scale=0).points["far"]
+    assert 10 <= far.sum() <= 20
+    assert scores.loc[far, "PC2"].min() >= scores.loc[~far, "PC2"].max()
+    ax = biplot(scores, loadings, scale=0)
+    ax.figure.canvas.draw()
+    assert len(edge_marks(ax)) > 0
+    assert ax.get_ylim()[1] < 40.0
+    assert sum(name.edge_text != "" for name in names_in(ax)) == 3
 
 
 def test_lengths_are_standard_deviations_for_full_pca():
