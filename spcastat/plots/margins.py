@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 #: Shares of the width beside the axes, and of the height below them, that are tried for blocks.
-BESIDE_SHARES, BELOW_SHARES = (0.30, 0.38, 0.46), (0.16, 0.22, 0.30, 0.38, 0.46)
+BESIDE_SHARES, BELOW_SHARES = (0.30, 0.38, 0.46), (0.16, 0.22, 0.30, 0.34, 0.38, 0.46)
 #: Share of the height for a block in columns below the axes if the other one is beside them.
 CORNER_SHARE = 0.30
 #: Space between the axes and a block, in points, and between two blocks, in lines.
 SPACE, BLOCK_GAP = 9.0, 0.5
 #: Each side of the axes should have this many points, and this share of that of the place.
-SMALLEST_SIDE, SMALLEST_SHARE = 80.0, 0.45
+SMALLEST_SIDE, SMALLEST_SHARE = 80.0, 0.40
 #: How many points of the side of the axes a missing point of a side is worth, and which share of the width of
 #: the place a unit of the cost of a block is.
 MISSING_POINT, COST = 5.0, 0.024
@@ -434,7 +434,7 @@ class Margins:
         if legend is None:
             return 1, self._bar_height()
         names, title = [text.get_text() for text in legend.get_texts()], legend.get_title().get_text()
-        columns = columns_within(names, title, width, _size(legend.get_texts()[0]))
+        columns = columns_within(names, title, width + self._beside(), _size(legend.get_texts()[0]))
         return columns, self._legend_size(columns)[1] + self._title() + self._bar_height()
 
     def _note_lines(self, sentences: str, width: float, height: float) -> list[str]:
@@ -461,7 +461,9 @@ class Margins:
             self.note.set_position(in_figure(self.ax, at(-self._beside(), 0.0)))
         if (legend := self._legend()) is not None:
             _set_columns(legend, arrangement.legend_columns, self.entries)
-            corner = arrangement.legend or (left, top + self._title() + self._bar_height() + LEGEND_SPACE)
+            excess = self._legend_size(arrangement.legend_columns)[0] - box.width / pixels
+            above = left - max(excess, 0.0), top + self._title() + self._bar_height() + LEGEND_SPACE
+            corner = arrangement.legend or above
             legend.set_loc("lower left")
             legend.set_bbox_to_anchor(in_figure(self.ax, at(*corner)), figure_of(self.ax).transFigure)
         if self.bar is not None:

@@ -25,8 +25,11 @@ NARROWER_FONTS = 10
 BOLD = 1.12
 #: Lines of a name in the margins of a biplot; how far the second is indented, in font sizes.
 NAME_LINES, NAME_INDENT = 2, 1.0
-#: Where a text may be broken: after spaces, underscores and "…", and after hyphens before a word.
-BREAK = re.compile(r"(?<=[\s_…])(?![\s_])|(?<=-)(?=[^\W\d_]{3})")
+#: Where a text may be broken: after spaces and underscores, but not after ":", beside "=" and "×", or before
+#: a last number of one or two digits; and after hyphens and "…" before a word.
+BREAK = re.compile(r"(?<=[\s_])(?<![=×:] )(?![\s_=×]|\d\d?$)|(?<=[-…])(?=[^\W\d_]{3})")
+#: A name may have so many characters more than others of the same list if it can be broken where they cannot.
+MORE_CHARACTERS = 20
 #: The smallest and the largest number of characters of a shortened name.
 SHORTEST_LABEL, LONGEST_LABEL = 7, 200
 
@@ -121,6 +124,11 @@ def give_one_size(texts: Sequence[MeasuredText], renderer: Any) -> None:
         text.set_fontsize(size)
 
 
+@lru_cache(maxsize=5_000)
+def _short_names(names: tuple[str, ...], limit: int) -> tuple[str, ...]:
+    return tuple(short_names(names, limit))
+
+
 def widest(lines: Sequence[str], size: float) -> float:
     """Return the width of a name of one or more lines, those after the first indented."""
     return max(width_of(line, size) + NAME_INDENT * size * (i > 0) for i, line in enumerate(lines))
@@ -167,17 +175,21 @@ def labels_for(
 
     other_names = [name for name in figure_names if name not in set(names)]
 
-    def shortened_to(limit: int) -> list[str]:
-        return short_names([*names, *other_names], limit)[: len(names)]
+    def shortened_to(limit: int) -> tuple[str, ...]:
+        return _short_names((*names, *other_names), limit)[: len(names)]
 
     low, high = SHORTEST_LABEL, min(max(map(len, names)), LONGEST_LABEL)
     while low < high:
         limit = (low + high + 1) // 2
         low, high = (limit, high) if fit(shortened_to(limit)) else (low, limit - 1)
-    shortened = shortened_to(low)
+    shortened = list(shortened_to(low))
     labels = [
         name if has_room else label for name, label, has_room in zip(names, shortened, complete, strict=True)
     ]
+    for longer in map(shortened_to, range(low + 1, min(low + MORE_CHARACTERS, max(map(len, names))) + 1)):
+        for i, room in enumerate(rooms):
+            if lines > 1 and not complete[i] and _has_room(longer[i], room, size, lines):
+                labels[i] = longer[i]
     return labels if len(set(labels)) == len(set(names)) else shortened
 
 
