@@ -217,7 +217,7 @@ def loadings_variance(state: FitState) -> pd.DataFrame:
 def loadings_shares(state: FitState) -> pd.Series:
     """Return the share of each component in the total variance, labelled for a biplot."""
     explained = loadings_variance(state)["share of total"]
-    explained.attrs["share"] = "explained variance"
+    explained.attrs["share"] = "explained"
     return explained
 
 

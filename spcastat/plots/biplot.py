@@ -34,7 +34,7 @@ from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.frame import FAR_ROWS, EdgeMarks, Frame, far_rows, positions, rows_outside
 from spcastat.plots.legends import title_of, write_legend
-from spcastat.plots.margins import FILLED, Margins
+from spcastat.plots.margins import FILLED, PERCENTAGES, Margins
 from spcastat.plots.names import ROW_COVER, TIP_COVER, Names
 from spcastat.plots.ticks import SteadyTicks
 
@@ -89,7 +89,8 @@ def biplot(
         Of variables and scores; needed for ``arrows="correlations"``.
     shares : Series, optional
         The share of each component in the total variance, indexed like the columns of `scores`, for the axes.
-        By default of the adjusted variance; ``shares.attrs["share"]`` names another measure.
+        By default of the adjusted variance; ``shares.attrs["share"]`` names another measure, and
+        ``shares.attrs["total"]`` another total.
     new : DataFrame, m x k, optional
         Scores of further rows, drawn as crosses on the scale of the others, and as triangles at the edge if
         they are far outside.
@@ -167,8 +168,13 @@ def biplot(
     _name_points(ax, texts, data, frame, 0.0 if labels is None else ROW_COVER)
     marks = [] if outline in (None, "hull") else [f"Ellipses: {100 * level:g} % of {DISTRIBUTIONS[outline]}."]
     marks += ["Large marks: means of the groups."] * (centroids and bool(named_clouds))
-    statements = [] if shares is None else [f"Percentages: {shares.attrs.get('share', 'adjusted variance')}."]
-    caption = partial(_caption_within, data, marks, statements)
+    total = "" if shares is None else shares.attrs.get("total", "total variance")
+    if shares is not None:
+        marks.append(f"{PERCENTAGES} {shares.attrs.get('share', 'adjusted')} share of the {total}.")
+    if (count := int((data.points["label"] != "").sum())) and labels is not None:
+        marks.append(f"Names: {count:,} of {len(data.points):,} rows.")
+    caption = partial(_caption_within, data, marks)
+    texts.note = drawing.note_below(ax, caption(frame.low, frame.high), size) if note else None
     Margins(
         ax,
         draw_bars(ax, data.blocks, data.components, data.arrows) if blocks else None,
@@ -177,9 +183,10 @@ def biplot(
         (frame.low, frame.high),
         scale < 1 or len(data.arrows) > 0,
         legend=legend,
-        note=drawing.note_below(ax, caption(frame.low, frame.high), size) if note else None,
+        note=texts.note,
         caption=caption,
         note_may_go=note_may_go,
+        total=total,
         bar=bar,
         filled=FILLED_WITH_ARROWS if len(data.arrows) else FILLED,
     )
@@ -380,23 +387,23 @@ class BiplotData:
     def _sentences(self, rows: int, new_rows: int, marks: Sequence[str] = ()) -> list[str]:
         """Return the sentences of the caption, those that matter most first.
 
-        `rows` and `new_rows` are the numbers of rows that are triangles; `marks` are sentences on outlines
-        and means.
+        `rows` and `new_rows` are the numbers of rows that are triangles; `marks` are sentences on outlines,
+        means and percentages.
         """
         power = "" if self.scale == 1 else f"^{self.scale:g}"
         sentences = [f"Points: scores{'' if self.scale == 0 else f' / sd{power}'}."]
-        sentences += [*self._marks_of_points(rows, new_rows), *marks]
+        sentences += self._marks_of_points(rows, new_rows)
         if len(self.blocks):
             value = loading_text(float(self.blocks["value"].abs().max()))
             sentences.append(f"Bars: {self.kind}, up to {value}{hollow_bars(self.blocks)}.")
         if abs(self.correlation) > NOTABLE:
             r = drawing.correlation_text(self.correlation)
-            sentences.append(f"Correlated scores ({r}): inner products are approximate.")
+            sentences.append(f"Correlated scores: {r}.")
         if len(self.arrows):
             markers = "loadings" if self.scale == 0 else f"loadings × sd{power}"
-            markers = "correlations with the scores" if self.kind == "correlations" else markers
+            markers = self.kind if self.kind == "correlations" else markers
             sentences.append(f"Arrows: {markers} × {self.stretch:.3g}{self._selection()}.")
-        sentences += kinds_of_variables(self.arrows, self.blocks)
+        sentences += [*kinds_of_variables(self.arrows, self.blocks), *marks]
         if not len(self.arrows) and not self.undrawn:
             sentences.append("No arrows: no variable is on both components.")
         return sentences
@@ -412,8 +419,8 @@ class BiplotData:
         marks = {
             f"Open: {plural(out, 'row')} left out of the fit.": out,
             f"Rings: {plural(ringed, 'row')} with cells pulled to the middle.": ringed,
-            f"Triangles at the edge: {plural(rows, 'row')} farther out.": rows,
-            f"Triangles at the edge: {plural(new_rows, 'new row')} farther out.": new_rows,
+            f"Triangles: {plural(rows, 'row')} farther out.": rows,
+            f"Triangles: {plural(new_rows, 'new row')} farther out.": new_rows,
             "Crosses: new rows.": len(self.new) - new_rows,
             "Diamonds: means of levels.": len(self.levels),
         }
@@ -421,16 +428,12 @@ class BiplotData:
 
 
 def _caption_within(
-    data: BiplotData,
-    marks: Sequence[str],
-    statements: Sequence[str],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
+    data: BiplotData, marks: Sequence[str], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> str:
     """Return the caption of axes from `low` to `high`, which may reach far rows, with further sentences."""
     far_rows = (table.loc[table["far"], ["x", "y"]].to_numpy(float) for table in (data.points, data.new))
     rows, new_rows = (int(rows_outside(xy, low, high).sum()) for xy in far_rows)
-    return " ".join([*data._sentences(rows, new_rows, marks), *statements])
+    return " ".join(data._sentences(rows, new_rows, marks))
 
 
 # --- points ---------------------------------------------------------------------------------------

@@ -561,7 +561,7 @@ def write_note(ax: Axes, sentences: Iterable[str], below: float | None = None) -
 def note_below(ax: Axes, text: str, size: float) -> Text:
     """Write a note whose position and lines the locator of the axes sets."""
     style: dict[str, Any] = {"fontsize": size, "color": shade(ax, 0.7), "gid": NOTE, "parse_math": False}
-    style["transform"] = figure_of(ax).transFigure
+    style |= {"transform": figure_of(ax).transFigure, "zorder": 7}  # drawn after the names, which it counts
     return ax.text(0.0, 0.0, text, va="bottom", linespacing=1.15, **style)
 
 

@@ -58,15 +58,17 @@ LINE_COST = 0.25
 BAR_HEIGHT, BAR_SPACE, BAR_TITLE, BAR_GAP = 0.7, 2.6, 1.5, 2.5
 #: Space between the axes and the legend above them, in points.
 LEGEND_SPACE = 2.0
-#: A note takes at most this share of the height.
+#: A note takes more than this share of the height only if both sides of the axes have SMALLEST_SIDE points.
 NOTE_SHARE = 0.11
 #: Space between the frame and the numbers to its left, and between these and the label, in points; height of
 #: the label in font sizes.
 SIDE_NUMBER_GAP, SIDE_LABEL_GAP, LABEL_HEIGHT = 7.0, 4.0, 1.17
 #: An arrangement may be best in a slightly different place if it is worth at most so much less, in points.
 RIVAL = 20.0
+#: How the sentence of a note begins that says what percentages are.
+PERCENTAGES = "%:"
 #: Between two sentences of a note.
-SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z\d])")
+SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z\d%])")
 
 Box = tuple[float, float, float, float]
 
@@ -126,7 +128,11 @@ class Margins:
     note : Text, optional
         Written below everything, wrapped to the width of the place.
     note_may_go : bool
-        Whether sentences of the note are left out where the axes would be too small with them.
+        Whether all sentences of the note may be left out where the axes would be too small with them, and not
+        only those beyond NOTE_SHARE of the height.
+    total : str
+        What percentages in the labels of the axes are shares of. If the note does not explain them, the
+        label of the horizontal axis does, where it has room.
     caption : callable, optional
         Returns the text of the note from the smallest and the largest x and y of the axes.
     bar : Axes, optional
@@ -150,13 +156,14 @@ class Margins:
         filled: float = FILLED,
         caption: Callable[[NDArray[np.float64], NDArray[np.float64]], str] | None = None,
         note_may_go: bool = False,
+        total: str = "",
     ) -> None:
         self.ax, self.blocks, self.headings, self.size = ax, blocks, headings, size
         self.low, self.high = limits
         self.equal, self.legend, self.note, self.bar = equal, legend, note, bar
         texts = [] if legend is None else [text.get_text() for text in legend.get_texts()]
         self.entries = list(zip(legend.legend_handles, texts, strict=True)) if legend is not None else []
-        self.filled, self.note_may_go = filled, note_may_go
+        self.filled, self.note_may_go, self.total = filled, note_may_go, total
         self.text, self.caption = "" if note is None else note.get_text(), caption
         values = [abs(row.value) for block in blocks or () for row in block.rows]
         self.largest = max(values, default=1.0)
@@ -210,14 +217,16 @@ class Margins:
         The numbers beside the axes have room in its rivals too: a layout engine makes room for those of one
         arrangement, and another may be best in what is left.
         """
-        has_note = self.note is not None and sentences
-        lines = self._note_lines(sentences, width + self._beside(), height) if has_note else []
-        note = BLOCK_LINE * self.size * len(lines) + 0.5 * SPACE if lines else 0.0
+        room, most_lines = (width + self._beside()) / HINTED, max(int(NOTE_SHARE * height / self._line()), 1)
+        lines = wrapped(sentences, room, self.size) if self.note is not None and sentences else []
+        note = self._line() * len(lines) + 0.5 * SPACE if lines else 0.0
         options = list(self._options(width, height, note))
         arrangement = max(options, key=lambda option: option.value)
         rivals = [option for option in options if option.value >= arrangement.value - RIVAL]
         self.number_width = max(self.number_width, *(self._width_of_numbers(rival.axes) for rival in rivals))
-        if lines and self.note_may_go and self._missing(arrangement.axes, width, height):
+        left, bottom, right, top = arrangement.axes
+        is_too_small = min(right - left, top - bottom) < SMALLEST_SIDE
+        if lines and is_too_small and (self.note_may_go or len(lines) > most_lines):
             return self._best_arrangement(width, height, " ".join(SENTENCE_END.split(sentences)[:-1]))
         return replace(arrangement, note="\n".join(lines))
 
@@ -437,14 +446,6 @@ class Margins:
         columns = columns_within(names, title, width + self._beside(), _size(legend.get_texts()[0]))
         return columns, self._legend_size(columns)[1] + self._title() + self._bar_height()
 
-    def _note_lines(self, sentences: str, width: float, height: float) -> list[str]:
-        """Return the lines of the note: the first sentences, as many as have a part of the height."""
-        line_limit = max(int(NOTE_SHARE * height / self._line()), 1)
-        parts, width = SENTENCE_END.split(sentences), width / HINTED
-        while len(lines := wrapped(" ".join(parts), width, self.size)) > line_limit and len(parts) > 1:
-            parts.pop()
-        return lines if len(lines) <= line_limit else []
-
     # --- where everything stands ------------------------------------------------------------------
 
     def _apply(self, arrangement: Arrangement, box: Bbox, pixels: float) -> None:
@@ -471,19 +472,23 @@ class Margins:
             bounds = (0.0, 1.0 + BAR_GAP / axes_height, 1.0, BAR_HEIGHT * self.size / axes_height)
             self.bar.set_axes_locator(Inset(self.ax, bounds))
         self._set_limits(arrangement.axes)
-        self._fit_labels(arrangement.axes)
+        self._fit_labels(arrangement)
         self._keep_room_for_numbers(*at(left, top))
 
-    def _fit_labels(self, axes: Box) -> None:
+    def _fit_labels(self, arrangement: Arrangement) -> None:
         """Write the name of a component without its share, or shortened, where its axis is too short.
 
         Labels that the user has changed are left as they are.
         """
+        axes = arrangement.axes
         for i, axis in enumerate((self.ax.xaxis, self.ax.yaxis)):
             if axis.label.get_text() == self.labels_written[i]:
                 room, size = (axes[2 + i] - axes[i]) / HINTED, _size(axis.label)
-                (name,) = labels_for([self.headings[i]], [room], size, figure_names=self.headings)
-                self.labels_written[i] = self.labels[i] if width_of(self.labels[i], size) <= room else name
+                labels = [self.labels[i], *labels_for([self.headings[i]], [room], size, 1, self.headings)]
+                if axis is self.ax.xaxis and self.total and PERCENTAGES not in arrangement.note:
+                    labels.insert(0, self.labels[i].replace(" %)", f" % of the {self.total})"))
+                fitting = (label for label in labels if width_of(label, size) <= room)
+                self.labels_written[i] = next(fitting, labels[-1])
                 axis.label.set_text(self.labels_written[i])
 
     def _keep_room_for_numbers(self, x: float, y: float) -> None:

@@ -1724,7 +1724,7 @@ class SpcaResult(ComponentFit):
             arrows=arrows,
             correlations=self.correlations,
             max_arrows=max_arrows,
-            shares=self.variance["share of total"],
+            shares=interpretation.shares_of_total(self._state),
             groups=self._by_row(groups, "groups"),
             color=self._by_row(color, "color"),
             palette=palette,

@@ -571,7 +571,7 @@ def test_new_rows_far_outside_leave_a_readable_plot(which, size):
     assert list(map(len, pixels)) == [2, 3]
     low, high = ax.bbox.get_points()
     assert ((np.vstack(pixels) >= low) & (np.vstack(pixels) <= high)).all()
-    assert "Triangles at the edge: 3 new rows farther out." in note_of(ax)
+    assert "Triangles: 3 new rows farther out." in note_of(ax)
     true = fit.biplot_data(new=new).new[["x", "y"]].abs().max(axis=1)  # the numbers are not changed
     assert true.iloc[:3].min() > 10 * true.iloc[3:].max()
     plt.close(ax.figure)
@@ -686,3 +686,71 @@ def test_rings_leave_the_points_visible(count):
     assert (rings.get_edgecolors()[0, :3].mean() < 0.1) == (count <= 20)
     ax.figure.canvas.draw()
     assert f"Rings: {count} rows with cells pulled to the middle." in note_of(ax)
+
+
+@pytest.mark.parametrize("kind", ["plain", "groups", "correlations"])
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (7.0, 5.0)])
+def test_every_figure_says_what_its_marks_and_percentages_are(scores, loadings, size, kind):
+    """In a column of a journal, too, with negative loadings, correlated scores, rings and far rows."""
+    scores.iloc[4] *= 40
+    scores["PC2"] += 0.5 * scores["PC1"]
+    scores.attrs["replaced"] = [(row, int(np.argmax(loadings["PC1"] != 0))) for row in range(5, 9)]
+    shares = pd.Series([0.3, 0.2, 0.1], scores.columns)
+    options: dict = {"groups": ["a", "b"] * 30} if kind == "groups" else {}
+    if kind == "correlations":
+        options = {"arrows": "correlations", "correlations": loadings + 0.01}
+    ax = biplot(
+        scores,
+        loadings,
+        shares=shares,
+        labels=5,
+        ax=plt.figure(figsize=size, layout="constrained").subplots(),
+        **options,
+    )
+    ax.figure.canvas.draw()
+    note = note_of(ax)
+    for words in ("Points: ", "Triangles: 1 row", "Rings: 4 rows", "Bars: ", "hollow: ", "Arrows: ", "r = "):
+        assert words in note
+    assert "%: adjusted share of the total variance." in note
+    names = next(child for child in ax.get_children() if isinstance(child, Names))
+    if size != (3.4, 3.0):  # the last sentence has no room where all others are written
+        assert f"Names: {sum(name.counted for name in names.written)} of 60 rows." in note
+    assert ax.get_xlabel() == "PC1 (30.0 %)"
+
+
+def test_an_axis_explains_percentages_where_no_note_does(scores, loadings):
+    shares = pd.Series([0.3, 0.2, 0.1], scores.columns)
+    shares.attrs["total"] = "residual variance"
+    ax = biplot(scores, loadings, shares=shares, note=False)
+    ax.figure.canvas.draw()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("PC1 (30.0 % of the residual variance)", "PC2 (20.0 %)")
+    assert "%: adjusted share of the residual variance." in note_of(biplot(scores, loadings, shares=shares))
+
+
+def test_points_of_many_groups_keep_their_colours(loadings):
+    """Eight groups of 2,000 rows have the same colours in the legend and, nearly opaque, in the plot."""
+    scores = pd.DataFrame(np.random.default_rng(0).normal(size=(2000, 3)), columns=loadings.columns)
+    ax = biplot(scores, loadings, groups=np.arange(2000) % 8)
+    (points,) = (found for found in ax.collections if not isinstance(found, Quiver))
+    assert points.get_sizes().min() >= 6.0
+    alphas = {float(alpha) for alpha in points.get_facecolor()[:, 3]}
+    assert alphas == {handle.get_alpha() for handle in ax.get_legend().legend_handles}
+    assert min(alphas) >= 0.7
+
+
+def test_no_name_could_belong_to_another_tip():
+    """Arrows in a bundle: each name is nearer to its own tip, or has a leader line that passes no other."""
+    angles = np.linspace(0.2, 1.6, 9)
+    tips = np.c_[np.cos(angles), np.sin(angles)] * np.linspace(0.6, 0.95, 9)[:, None]
+    loadings = pd.DataFrame(tips, [f"variable {i}" for i in range(9)], ["PC1", "PC2"])
+    scores = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["PC1", "PC2"])
+    for size in ((3.4, 3.0), (3.4, 4.5), (7.0, 5.0)):
+        ax = biplot(scores, loadings, ax=plt.figure(figsize=size, layout="constrained").subplots())
+        ax.figure.canvas.draw()
+        names = next(child for child in ax.get_children() if isinstance(child, Names))
+        assert names.written
+        pixels = ax.transData.transform(names.tips)
+        for name, box in zip(names.written, names.boxes, strict=True):
+            others = pixels[(names.tips != name.position).any(axis=1)]
+            nearest = np.clip(others, box.p0, box.p1)
+            assert np.hypot(*(others - nearest).T).min() * 72 / ax.figure.dpi >= 3.9
