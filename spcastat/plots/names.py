@@ -15,7 +15,7 @@ from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
 from spcastat.plots import drawing
-from spcastat.plots.frame import edge_of, limits_of, rows_outside
+from spcastat.plots.frame import MARK, edge_of, limits_of, rows_outside
 from spcastat.plots.texts import BOLD, MeasuredText, width_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LEADER_WIDTH, LEADER_GAP, LEADER_ALPHA = 0.5, 1.0, 0.6
 #: Places along a leader line where it is looked whether it crosses a name.
 LEADER_STEPS = np.linspace(0.0, 1.0, 20)[:, None]
 #: What a covered piece of an arrow costs; a covered point costs 1.
-SHAFT_COST = 4.0
+SHAFT_COST = 8.0
 #: What a name that a line across the axes crosses costs.
 CROSSED_COST = 5.0
 #: Length of a piece of an arrow, in points.
@@ -47,9 +47,12 @@ PIECE = 4.0
 ROW_COVER, TIP_COVER = 3.0, 7.0
 #: What further directions and distances cost, in points covered.
 TURN_COST, DISTANCE_COST = 0.2, 0.1
-#: How far a name is from the tips of other arrows, how much farther than from its own tip if it has no leader
-#: line, and how far a leader line is from other tips, in points.
-FROM_TIPS, FARTHER, LEADER_FROM_TIPS = 4.0, 1.0, 2.0
+#: How far a name and its leader line are from the tips of other arrows, and how much farther than from its
+#: own tip a name without a leader line is, in points.
+FROM_TIPS, FARTHER = 4.0, 1.0
+#: If another tip is nearer than that, the leader line keeps this share of its distance, unless the tips are
+#: so near in points that they look like one.
+LEADER_SHARE, SAME_TIP = 0.4, 2.0
 #: What a note says of the number of names.
 COUNT = re.compile(r"(?<=Names: )[\d,]+")
 #: Radius of a dot, in points.
@@ -196,12 +199,15 @@ class _Scene:
         frame = ax.get_window_extent()
         edge = HALO * self.pixels
         self.frame = np.array([[frame.x0 + edge, frame.y0 + edge], [frame.x1 - edge, frame.y1 - edge]])
-        self.dots = self._of(names.dots)
+        is_outside = rows_outside(names.dots, *self.limits)
+        self.dots = self._of(names.dots[~is_outside])
         self.origin = self.to_pixels((0.0, 0.0))
         self.tips = self._of(names.tips)
         self.crossing_lines = np.asarray(self.to_pixels(names.crossing_lines))
         self.pieces = self._pieces(self.tips)
-        self.taken: list[NDArray[np.float64]] = []
+        half_mark = MARK / 2.0 * self.pixels * np.array([[-1.0], [1.0]])
+        triangles = edge_of(ax, names.dots[is_outside])
+        self.taken: list[NDArray[np.float64]] = [triangle + half_mark for triangle in triangles]
         self.leaders: list[NDArray[np.float64]] = []
 
     def _of(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -229,6 +235,7 @@ class _Scene:
         anchor = self.to_pixels(name.position)
         if self._is_outside(name):
             anchor = edge_of(self.axes, name.position[None])[0]
+            name = replace(name, radius=MARK / 2.0)
         angles = self._outwards(anchor) + ARROW_TURNS if name.at_tip else NAME_DIRECTIONS
         lowest, best_box, best_covered = np.inf, None, np.inf
         for box, _, covered, cost in self._tried(name, anchor, angles, DISTANCES):
@@ -290,12 +297,12 @@ class _Scene:
         """Return whether a line from a tip crosses no name or other line, and passes by no other tip."""
         along = line[0] + LEADER_STEPS * (line[1] - line[0])
         lines = [*self.leaders, *(np.array([self.origin, tip]) for tip in self.tips)]
-        least = LEADER_FROM_TIPS * self.pixels
-        other_tips = self.tips[np.hypot(*(self.tips - anchor).T) > least]
+        away = np.hypot(*(self.tips - anchor).T) / self.pixels
+        least = np.minimum(LEADER_SHARE * away, FROM_TIPS) * (away > SAME_TIP)
         return not (
             any(_count(along, box) for box in self.taken)
             or any(_cross(line, other_line) for other_line in lines)
-            or any(np.hypot(*(along - tip).T).min() < least for tip in other_tips)
+            or (np.hypot(*np.moveaxis(along[:, None] - self.tips, -1, 0)) < least * self.pixels).any()
         )
 
     def _covered(self, box: NDArray[np.float64]) -> float:
