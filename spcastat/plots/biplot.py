@@ -159,6 +159,7 @@ def biplot(
     draw_arrows(ax, data.arrows)
     dots = np.vstack([positions(points) for points in (data.points, data.new, data.levels)])
     texts = Names(ax, size, dots, data.arrows[["x", "y"]].to_numpy(dtype=float))
+    texts.far_dots = np.vstack([positions(points[points["far"]]) for points in (data.points, data.new)])
     name_arrows(ax, texts, data.arrows)
     for cloud in named_clouds if centroids else []:
         middle = np.asarray(data.points.loc[cloud.rows, ["x", "y"]].mean())

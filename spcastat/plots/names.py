@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +110,8 @@ class Names(Artist):
         Their boxes, in pixels.
     note : Text, optional
         It is told how many names are written; see `COUNT`.
+    far_dots : ndarray of shape (m, 2)
+        Points that are triangles at the edge of the axes if they are outside.
     """
 
     def __init__(
@@ -129,6 +131,7 @@ class Names(Artist):
         self.written: list[Name] = []
         self.boxes: list[Bbox] = []
         self.note: Text | None = None
+        self.far_dots = np.empty((0, 2))
         self.halo = tuple(drawing.paper(ax))
         self.set_gid("names")
         ax.add_artist(self)
@@ -151,9 +154,7 @@ class Names(Artist):
             return
         scene = _Scene(self)
         for name in map(scene.named_at_edge, self.names):
-            box, leader = scene.place(name), None
-            if box is None and name.leader:
-                box, leader = scene.place_with_leader(name)
+            box, leader = scene.place(name)
             if box is None:
                 continue
             scene.taken.append(box)
@@ -199,14 +200,13 @@ class _Scene:
         frame = ax.get_window_extent()
         edge = HALO * self.pixels
         self.frame = np.array([[frame.x0 + edge, frame.y0 + edge], [frame.x1 - edge, frame.y1 - edge]])
-        is_outside = rows_outside(names.dots, *self.limits)
-        self.dots = self._of(names.dots[~is_outside])
+        self.dots = self._of(names.dots)
         self.origin = self.to_pixels((0.0, 0.0))
         self.tips = self._of(names.tips)
         self.crossing_lines = np.asarray(self.to_pixels(names.crossing_lines))
         self.pieces = self._pieces(self.tips)
         half_mark = MARK / 2.0 * self.pixels * np.array([[-1.0], [1.0]])
-        triangles = edge_of(ax, names.dots[is_outside])
+        triangles = edge_of(ax, names.far_dots[rows_outside(names.far_dots, *self.limits)])
         self.taken: list[NDArray[np.float64]] = [triangle + half_mark for triangle in triangles]
         self.leaders: list[NDArray[np.float64]] = []
 
@@ -230,23 +230,32 @@ class _Scene:
         """Return whether the position of a name is outside of the axes."""
         return bool(rows_outside(name.position[None], *self.limits).any())
 
-    def place(self, name: Name) -> NDArray[np.float64] | None:
-        """Return the box of a name that covers least, or None if each covers too much."""
+    def place(self, name: Name) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+        """Return the box of a name that covers least, and the ends of its leader line, or None without one.
+
+        The box is None if each covers too much or could belong to another tip.
+        """
         anchor = self.to_pixels(name.position)
         if self._is_outside(name):
             anchor = edge_of(self.axes, name.position[None])[0]
             name = replace(name, radius=MARK / 2.0)
         angles = self._outwards(anchor) + ARROW_TURNS if name.at_tip else NAME_DIRECTIONS
-        lowest, best_box, best_covered = np.inf, None, np.inf
-        for box, _, covered, cost in self._tried(name, anchor, angles, DISTANCES):
-            if cost < lowest and not (name.at_tip and self._is_ambiguous(box, anchor)):
-                lowest, best_box, best_covered = cost, box, covered
-        return best_box if best_covered <= name.most_covered else None
+        for box, _ in self._allowed(name, anchor, angles, DISTANCES):
+            if not (name.at_tip and self._is_ambiguous(box, anchor)):
+                return box, None
+        angles = self._outwards(anchor) + LEADER_TURNS
+        distances = [distance for distance in LEADER_DISTANCES if distance <= LONGEST_LEADER * self.size]
+        for box, towards in self._allowed(name, anchor, angles, distances) if name.leader else []:
+            line = np.array([anchor + LEADER_GAP * self.pixels * towards, np.clip(anchor, *box)])
+            if self._from_other_tips(box, anchor) >= FROM_TIPS and self._is_free(line, anchor):
+                return box, line
+        return None, None
 
-    def _tried(
+    def _allowed(
         self, name: Name, anchor: NDArray[np.float64], angles: NDArray[np.float64], distances: Sequence[float]
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], float, float]]:
-        """Yield the boxes of a name that are tried: box, direction from the anchor, what it covers, cost."""
+    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Return boxes that a name may have and their directions from the anchor, the cheapest first."""
+        boxes = []
         width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
         half = np.array([width, NAME_HEIGHT * self.size]) * self.pixels / 2.0
         for rank, angle in enumerate(angles):
@@ -254,25 +263,9 @@ class _Scene:
             for distance in distances:
                 middle = anchor + towards * (half + (name.radius + distance) * self.pixels)
                 box = np.array([middle - half, middle + half])
-                covered = self._covered(box)
-                yield box, towards, covered, covered + TURN_COST * rank + DISTANCE_COST * distance
-
-    def place_with_leader(self, name: Name) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-        """Return the box of a name at the end of a leader line that covers least, and the ends of the line.
-
-        Both are None if each box covers too much, or each line crosses a name or another line.
-        """
-        anchor = self.to_pixels(name.position)
-        angles = self._outwards(anchor) + LEADER_TURNS
-        lowest, best_box, best_line = np.inf, None, None
-        distances = [distance for distance in LEADER_DISTANCES if distance <= LONGEST_LEADER * self.size]
-        for box, towards, covered, cost in self._tried(name, anchor, angles, distances):
-            is_clear = self._from_other_tips(box, anchor) >= FROM_TIPS
-            if covered <= name.most_covered and cost < lowest and is_clear:
-                line = np.array([anchor + LEADER_GAP * self.pixels * towards, np.clip(anchor, *box)])
-                if self._is_free(line, anchor):
-                    lowest, best_box, best_line = cost, box, line
-        return best_box, best_line
+                if (covered := self._covered(box)) <= name.most_covered:
+                    boxes.append((covered + TURN_COST * rank + DISTANCE_COST * distance, box, towards))
+        return [(box, towards) for _, box, towards in sorted(boxes, key=lambda one: one[0])]
 
     def _is_ambiguous(self, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> bool:
         """Return whether the box of a name could belong to another tip than that at the anchor."""
