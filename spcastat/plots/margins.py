@@ -9,7 +9,7 @@ know nothing of the blocks, axes in a grid stay aligned, and blocks follow the s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -261,30 +261,17 @@ class Margins:
 
         first, second = _alike(laid_out)
         bottom = note + first.height + 0.3 * SPACE + self._ticks()
-        has_legend = self._has_legend_room(room, height - bottom - second.height)
-        edge = max(second.width, self._legend_size(1)[0] * has_legend)
-        columns, above = (1, self._bar_height()) if has_legend else self._above(width)
-        axes = (0.0, bottom, width - edge - SPACE, height - above)
-        return Arrangement(
-            axes,
-            [
-                Place(below, first, -self._beside(), note + first.height),
-                Place(beside, second, width - edge, height - above),
-            ],
-            columns,
-            (width - edge - 2.0, bottom) if has_legend else None,
-            self._value(axes, width, height, first, second),
-        )
+        places = [Place(below, first, -self._beside(), note + first.height)]
+        return self._with_blocks_beside([(beside, second)], width, height, room, bottom, bottom, places)
 
     def _column(
         self, blocks: tuple[Block, Block], width: float, height: float, share: float, note: float
     ) -> Arrangement:
         """Both components to the right of the axes, one below the other; the legend below them or above."""
         unit, room, gap = self._unit(width), share * width - SPACE, BLOCK_GAP * self._line()
-        columns, space_above = self._above(width)
         ends = [end for block in blocks for row in block.rows for end in row.ends]
         space = replace(self._space(unit, room, 0), span=(min(ends), max(ends)))
-        lines = self._lines(height - space_above - note - gap)
+        lines = self._lines(height - self._above(width)[1] - note - gap)
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
             def block_layout(i: int, limit: int) -> BlockLayout:
@@ -295,25 +282,37 @@ class Margins:
             lower_block = block_layout(1, lines - round(upper_block.height / self._line()))
             return block_layout(0, lines - round(lower_block.height / self._line())), lower_block
 
-        upper_block, lower_block = _alike(laid_out)
-        bottom, depth = note + self._ticks(), upper_block.height + gap + lower_block.height
-        has_legend = self._has_legend_room(room, height - note - depth)
+        parts = list(zip(blocks, _alike(laid_out), strict=True))
+        return self._with_blocks_beside(parts, width, height, room, note + self._ticks(), note, [])
+
+    def _with_blocks_beside(
+        self,
+        parts: Sequence[tuple[Block, BlockLayout]],
+        width: float,
+        height: float,
+        room: float,
+        bottom: float,
+        floor: float,
+        places: list[Place],
+    ) -> Arrangement:
+        """Add blocks in a `room` to the right of the axes, with the legend below them or above the axes.
+
+        `bottom` is that of the axes, `floor` that of what stands beside them.
+        """
+        gap = BLOCK_GAP * self._line()
+        depth = sum(layout.height + gap for _, layout in parts) - gap
         legend_width, legend_height = self._legend_size(1)
-        columns, space_above = (1, self._bar_height()) if has_legend else (columns, space_above)
-        edge, top = max(upper_block.width, lower_block.width, legend_width * has_legend), height - space_above
+        has_legend = legend_width <= room and legend_height + self._line() <= height - floor - depth
+        columns, above = (1, self._bar_height()) if has_legend else self._above(width)
+        edge, top = max(*(layout.width for _, layout in parts), legend_width * has_legend), height - above
+        y = top
+        for block, layout in parts:
+            places.append(Place(block, layout, width - edge, y))
+            y -= layout.height + gap
         axes = (0.0, bottom, width - edge - SPACE, top)
-        places = [
-            Place(blocks[0], upper_block, width - edge, top),
-            Place(blocks[1], lower_block, width - edge, top - upper_block.height - gap),
-        ]
         corner = width - edge - 2.0, min(bottom, top - depth - self._line() - legend_height)
-        return Arrangement(
-            axes,
-            places,
-            columns,
-            corner if has_legend else None,
-            self._value(axes, width, height, upper_block, lower_block),
-        )
+        value = self._value(axes, width, height, *(place.layout for place in places))
+        return Arrangement(axes, places, columns, corner if has_legend else None, value)
 
     def _under(
         self, blocks: tuple[Block, Block], width: float, height: float, share: float, note: float
@@ -425,12 +424,6 @@ class Margins:
         texts, title = legend.get_texts(), legend.get_title().get_text()
         width, height = legend_size([text.get_text() for text in texts], title, columns, _size(texts[0]))
         return width, height + LEGEND_SPACE
-
-    def _has_legend_room(self, width: float, height: float) -> bool:
-        """Return whether there is a legend that has room, in one column, below a block beside the axes."""
-        legend_width, legend_height = self._legend_size(1)
-        fits = legend_width <= width and legend_height + self._line() <= height
-        return self._legend() is not None and fits
 
     def _bar_height(self) -> float:
         if self.bar is None:
