@@ -1627,8 +1627,8 @@ class SpcaResult(ComponentFit):
         one common factor to reach as far as most of the points. ``biplot_data().caption`` states how both are
         scaled.
 
-        A few rows far from all others are drawn as triangles at the edge, with their coordinates, so that the
-        other rows are not compressed.
+        The few rows farthest from all others, at most 1 % (or three) on a component, are drawn as triangles
+        at the edge, so that the other rows are not compressed; the farthest three with their coordinates.
 
         Parameters
         ----------
@@ -1668,7 +1668,7 @@ class SpcaResult(ComponentFit):
             The rows to name if there is room. A number names this many rows, those farthest from the centre;
             True names all rows, and False none. A sequence has one text for each row, "" for no name; a
             Series has texts by row label. By default the three farthest rows are named if the row labels are
-            different texts.
+            different texts. The caption says how many are named if `labels` is given.
         new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
             New rows as for `transform`, drawn as crosses on the scale of the other rows, or as triangles at
             the edge if they are far outside.
