@@ -479,7 +479,7 @@ class Margins:
                 room, size = (axes[2 + i] - axes[i]) / HINTED, _size(axis.label)
                 labels = [self.labels[i], *labels_for([self.headings[i]], [room], size, 1, self.headings)]
                 if axis is self.ax.xaxis and self.total and PERCENTAGES not in arrangement.note:
-                    labels.insert(0, self.labels[i].replace(" %)", f" % of the {self.total})"))
+                    labels.insert(0, re.sub(r" %\)$", f" % of the {self.total})", self.labels[i]))
                 fitting = (label for label in labels if width_of(label, size) <= room)
                 self.labels_written[i] = next(fitting, labels[-1])
                 axis.label.set_text(self.labels_written[i])
