@@ -222,7 +222,9 @@ def real_number(
         reach = f"above {low:g}" if open_low else f"of {low:g} or more"
     else:
         reach = f"in {'(' if open_low else '['}{low:.3g}, {high:g}]"
-    raise error(f"{option}={shown(value)} was given; it must be a number {reach}.")
+    is_percentage = high == 1.0 and 2.0 <= number <= 100.0
+    advice = f", such as {number / 100:g} for {number:g} %" if is_percentage else ""
+    raise error(f"{option}={shown(value)} was given; it must be a number {reach}{advice}.")
 
 
 def checked_level(level: Any) -> float:
@@ -427,7 +429,10 @@ _MISSING_VALUES = ("impute", "missing", "na_action")
 ARGUMENTS = {
     **dict.fromkeys(_NUMBER_OF_COMPONENTS, _K),
     **dict.fromkeys(
-        ("keepX", "keep", "sparsity", "para", "sumabsv", "nonzeros", "nnz", "cardinality", "l1", "lambda_"),
+        (
+            *("keepX", "keep", "sparse", "sparsity", "para", "sumabsv", "nonzeros", "nnz", "cardinality"),
+            *("l1", "lambda_"),
+        ),
         _SPARSITY,
     ),
     "alpha": f"{_SPARSITY}; methods with a penalty accept penalty=, and nspca also orthonormality=",

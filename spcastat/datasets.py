@@ -40,6 +40,13 @@ __all__ = [
 ]
 
 
+if not TYPE_CHECKING:  # so that type checkers report names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        """Raise AttributeError with the names of the data."""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
 # --- bundled data ---------------------------------------------------------------------------------
 
 

@@ -635,7 +635,7 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
         return pd.DataFrame(values, index=index, columns=columns)
 
     def inverse_transform(self, X: Table) -> np.ndarray:
-        """Return all features, shape (n_samples, n_features), as those kept reproduce them.
+        """Return all features, reproduced from those kept, shape (n_samples, n_features).
 
         Parameters
         ----------

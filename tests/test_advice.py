@@ -40,6 +40,9 @@ def given() -> dict:
 
 #: A call that is refused, and calls that follow its message.
 ADVICE: list[tuple[str, list[str]]] = [
+    ("sp.spca(X,3,variance=90)", ["sp.spca(X,3,variance=0.9)"]),
+    ("sp.spca(X,3,sparse='varnum',para=[2,2,2])", ["sp.spca(X,3,card=[2,2,2])"]),
+    ("sp.spca_cov(X,2,3)", ["sp.spca(X,2,3)"]),
     ("sp.spca(X)", ["sp.spca(X, k=3, card=5)"]),
     (
         "sp.spca(holes,2,3)",

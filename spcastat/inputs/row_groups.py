@@ -209,8 +209,8 @@ class RowGroups:
             raise WeightsError(
                 f"{analysis} draws rows, and a weight is a number of equal rows: for weights that are not "
                 f"whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no number of rows to "
-                "draw. Fit with whole weights, without weights, or with weights_are='sampling' if they are "
-                "survey weights."
+                "draw. Fit with weights that are whole numbers, without weights, or with "
+                "weights_are='sampling' if they are survey weights."
             )
         if w.sum() > MOST_UNITS:
             raise WeightsError(

@@ -66,7 +66,7 @@ def plot_loadings(
     """Draw the nonzero loadings of each component.
 
     The layout is computed when the figure is drawn, so that names are as complete as the size of the axes
-    allows. The plot states how many variables have no room.
+    allows. The plot states how many variables are left out.
 
     Parameters
     ----------

@@ -30,7 +30,10 @@ MATRIX_TOLERANCE = 1e-8
 #: The same for matrices in single precision.
 TOLERANCE_SINGLE = 1e-5
 #: What to do with rows in place of a matrix, in calls of any function.
-FOR_ROWS = " For rows of observations, give their covariance matrix, or call the function for rows."
+FOR_ROWS = (
+    " For rows of observations, give their covariance matrix, or call the function for rows, such as "
+    "spca(data, ...)."
+)
 #: Kinds of correlations other than Pearson's correlations of the raw values.
 OF_CODES = ("polychoric", "mixed", "spearman")
 

@@ -620,9 +620,10 @@ def require_safe(formula: str, pieces: list[Piece], columns: Collection[str]) ->
         problem = None if piece.expression is None else problem_of(piece.expression, columns)
         if problem is not None:
             raise FormulaError(
-                f"formula={shortened(formula)} contains {problem}. Allowed are names of columns, "
-                f"numbers, operators, {listed(TRANSFORMS, 40)} and NumPy functions such as np.log1p; "
-                "names with signs or spaces go in backticks. Use Python for others."
+                f"formula={shortened(formula)} contains {problem}. A formula may contain names of "
+                f"columns, numbers, operators, {listed(TRANSFORMS, 40)} and NumPy functions such as "
+                "np.log1p; write names with signs or spaces in backticks, and compute other terms as "
+                "columns first."
             )
 
 

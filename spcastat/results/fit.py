@@ -1011,7 +1011,7 @@ class SpcaResult(ComponentFit):
     def with_inference(
         self, *results: Bootstrap | Stability | SplitInference | LoadingTest | Certificate
     ) -> Self:
-        """Return the same fit, which shows `results` in all of its output and files.
+        """Return the same fit with `results` in all of its output and files.
 
         The print and summary, `tidy`, `plot_loadings`, `report`, `describe`, `to_excel` and `save` then
         include them. Methods such as `bootstrap` only return their results and do not change the fit.
@@ -1144,8 +1144,8 @@ class SpcaResult(ComponentFit):
 
         A joint proof may find better fits of all components, and a proof of single components better supports
         of each. The latter are combined one after another, each with the best loadings given the earlier
-        components. "Better" refers to the measure of the proof. Joint proofs, this one and those that the fit
-        shows, remain valid for the new fit, which shows them.
+        components. "Better" refers to the measure of the proof. Joint proofs remain valid for the new fit,
+        whose output includes them.
 
         Parameters
         ----------
@@ -1811,7 +1811,7 @@ class SpcaResult(ComponentFit):
         """Draw the nonzero loadings of each component, or contributions or squared cosines of the variables.
 
         The layout is computed when the figure is drawn, so names are as complete as the size of the axes
-        allows. The plot states how many variables have no room.
+        allows. The plot states how many variables are left out.
 
         Parameters
         ----------

@@ -159,7 +159,7 @@ class SparseLoadings(ComponentFit):
         return LoadingsBootstrap(self._state, resampling.bootstrap_loadings(fit, n, select=select))
 
     def with_inference(self, *results: LoadingsBootstrap) -> Self:
-        """Return the same fit, which shows `results` in its summary, `tidy`, `report`, `describe` and `save`.
+        """Return the same fit with `results` in its summary, `tidy`, `report`, `describe` and `save`.
 
         Parameters
         ----------

@@ -276,3 +276,9 @@ def test_true_loadings_are_orthonormal_and_labelled(name):
 def test_refusals_say_what_was_given_and_what_is_allowed(call, words):
     with pytest.raises(OptionError, match=words):
         call()
+
+
+def test_a_name_that_does_not_exist_gives_those_that_do():
+    with pytest.raises(AttributeError, match="load_wine") as raised:
+        datasets.load_iris()
+    assert all(name in str(raised.value) for name in datasets.__all__)
