@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from spcastat.plots.arrows import plot_correlations as plot_correlations
 from spcastat.plots.arrows import plot_correlations_data as plot_correlations_data
-from spcastat.plots.biplot import BiplotData as BiplotData
-from spcastat.plots.biplot import biplot as biplot
-from spcastat.plots.biplot import biplot_data as biplot_data
+from spcastat.plots.biplots import BiplotData as BiplotData
+from spcastat.plots.biplots import biplot as biplot
+from spcastat.plots.biplots import biplot_data as biplot_data
 from spcastat.plots.kept_plots import plot_kept as plot_kept
 from spcastat.plots.kept_plots import plot_kept_data as plot_kept_data
 from spcastat.plots.kept_plots import plot_represented as plot_represented

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat import hints
-    from spcastat.plots.biplot import BiplotData
+    from spcastat.plots.biplots import BiplotData
 
 
 class SpcaResult(ComponentFit):

@@ -20,7 +20,7 @@ from spcastat.fit.state import FitState, Picklable
 from spcastat.fit.supplementary import Associations, ScaleNumbers, associations_with
 from spcastat.inputs.data import Data, values_by_row
 from spcastat.labels import full_names, name_text
-from spcastat.plots.biplot import ARROWS
+from spcastat.plots.biplots import ARROWS
 from spcastat.reading.frames import open_table
 from spcastat.show.facts import total_variance
 from spcastat.show.grid import Document, Row, Table, fixed, number_rows

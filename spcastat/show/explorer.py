@@ -27,7 +27,7 @@ from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.labels import name_text, short_names
 from spcastat.measures import measures_of
-from spcastat.plots.biplot import stretch_of
+from spcastat.plots.biplots import stretch_of
 from spcastat.plots.frame import far_rows
 from spcastat.show import facts
 from spcastat.show.grid import Document

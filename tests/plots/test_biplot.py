@@ -15,7 +15,7 @@ from matplotlib.patches import Polygon, Rectangle
 from matplotlib.quiver import Quiver
 
 import spcastat as sp
-from spcastat.plots.biplot import biplot, biplot_data
+from spcastat.plots.biplots import biplot, biplot_data
 from spcastat.plots.blocks import Block
 from spcastat.plots.drawing import accents, colours_of
 from spcastat.plots.frame import EdgeMarks

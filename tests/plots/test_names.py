@@ -21,7 +21,7 @@ from matplotlib.transforms import Bbox
 
 import spcastat as sp
 from spcastat import plots
-from spcastat.plots.biplot import biplot, biplot_data
+from spcastat.plots.biplots import biplot, biplot_data
 from spcastat.plots.blocks import Block
 from spcastat.plots.frame import EdgeMarks
 from spcastat.plots.margins import SEPARATE
