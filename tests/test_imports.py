@@ -132,16 +132,33 @@ def test_the_bare_import_is_light():
     assert not loaded & {"numpy", "scipy", "pandas", "matplotlib", "formulaic", "statsmodels", "narwhals"}
 
 
+def test_a_fit_that_is_not_drawn_does_not_wait_for_matplotlib():
+    data = "import spcastat as sp\nwine = sp.datasets.load_wine()"
+    loaded = modules_after(
+        f"{data}\nfit = sp.spca(wine, 2, 3, scale=True)\nstr(fit), fit.summary(), fit.describe()"
+    )
+    assert not loaded & {"matplotlib", "formulaic", "statsmodels"}
+
+
+def typed_names(path: Path) -> set[str]:
+    """The names that a module imports for type checkers."""
+    blocks = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.If)]
+    lines = [line for node in blocks for line in node.body if isinstance(line, ast.ImportFrom)]
+    return {alias.name for line in lines for alias in line.names}
+
+
+def test_plots_are_those_that_type_checkers_know():
+    assert set(spcastat.plots._MODULES) == typed_names(PACKAGE / "plots" / "__init__.py")
+    assert set(spcastat.plots.__all__) <= set(dir(spcastat.plots)) <= set(spcastat.plots._MODULES)
+    for name, module in spcastat.plots._MODULES.items():
+        found = getattr(spcastat.plots, name)
+        assert getattr(found, "__module__", None) in (None, f"spcastat.plots.{module}"), name
+    with pytest.raises(AttributeError, match="no attribute 'biplots3'"):
+        spcastat.plots.biplots3  # noqa: B018
+
+
 def test_the_package_offers_the_names_it_lists():
-    source = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
-    typed = {
-        alias.name
-        for node in ast.walk(source)
-        if isinstance(node, ast.If)
-        for line in node.body
-        if isinstance(line, ast.ImportFrom)
-        for alias in line.names
-    }
+    typed = typed_names(PACKAGE / "__init__.py")
     assert {*spcastat.__all__, "sklearn", *spcastat._CLASSES} == {*typed, "__version__"}
     for name in spcastat._CLASSES:
         assert getattr(spcastat, name).__name__ == name

@@ -32,8 +32,6 @@ MAPS = ("line", "image")
 SPECTRUM = 30
 #: With more components for an average variable, a table is the default.
 CROSSED = 1.6
-#: The label of frequencies of selection.
-FREQUENCY_LABEL = "Share of fits that select it"
 #: Options of some kinds only, with these kinds.
 KIND_OPTIONS = {
     "intervals": ("blocks",),
@@ -177,11 +175,6 @@ def plot_loadings(
     if has_new_figure and not drawing.has_own_size():
         columns.shorten_figure()
     return ax
-
-
-def intervals_label(level: float) -> str:
-    """Return the label of loadings with intervals of this level."""
-    return f"Loading with {100 * level:g} % interval"
 
 
 def _key(

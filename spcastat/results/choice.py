@@ -17,7 +17,6 @@ from spcastat.config import plural, whole_number
 from spcastat.errors import NoComponentsError, NoRowsError, OptionError
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import SAME_MOMENTS
-from spcastat.plots import drawing
 from spcastat.results.fit import SpcaResult
 from spcastat.show import choice_tables
 from spcastat.show.choice_facts import Chosen, NothingChosen
@@ -177,7 +176,7 @@ class ComponentChoice(Outcome):
             ax.set_ylabel("Variance (large rows shrunk)")
         is_masked = bool((eigenvalues.to_numpy()[: self.k] < noise.to_numpy()[: self.k]).any())
         remark = "This test of noise removes the earlier components, parallel analysis does not."
-        drawing.write_note(ax, [choice_tables.number_reason(tests), *[remark] * is_masked])
+        plots.write_note(ax, [choice_tables.number_reason(tests), *[remark] * is_masked])
         return ax
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray | pd.Series:

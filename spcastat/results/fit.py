@@ -19,7 +19,6 @@ from spcastat.fit.call import card_by_number, names_for
 from spcastat.fit.record import deep_copy
 from spcastat.fit.saved_fits import read_state
 from spcastat.measures import MEASURES
-from spcastat.plots.loadings_plot import intervals_label
 from spcastat.results import interpretation, proofs, resampling
 from spcastat.results.component_fit import (
     FITS_INSTEAD,
@@ -43,6 +42,7 @@ from spcastat.show.grid import VariableArrangement
 from spcastat.show.methods_text import Description
 from spcastat.show.renderings import Screen, Summary
 from spcastat.show.report import write_report
+from spcastat.show.resampling_templates import intervals_label
 from spcastat.show.summary import NOTEBOOK, Extras, print_of_fit, summarise
 from spcastat.show.workbook import write_workbook
 

@@ -20,7 +20,6 @@ from spcastat.fit.state import FitState, Picklable
 from spcastat.fit.supplementary import Associations, ScaleNumbers, associations_with
 from spcastat.inputs.data import Data, values_by_row
 from spcastat.labels import full_names, name_text
-from spcastat.plots.biplots import ARROWS
 from spcastat.reading.frames import open_table
 from spcastat.show.facts import total_variance
 from spcastat.show.grid import Document, Row, Table, fixed, number_rows
@@ -335,7 +334,7 @@ class FurtherPoints(TypedDict):
 
 def further_points(state: FitState, new: Any, supplement: Any, arrows: str) -> FurtherPoints:
     """Return the points of new rows and of a supplement; its correlations only if correlations are drawn."""
-    among_correlations = one_of("arrows", arrows, ARROWS) == "correlations"
+    among_correlations = one_of("arrows", arrows, plots.ARROWS) == "correlations"
     fresh = None if new is None else scores_of_new(state, new)
     if supplement is None:
         return {"new": fresh, "supplementary": None, "levels": None}

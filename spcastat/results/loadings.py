@@ -13,7 +13,6 @@ from spcastat.config import text
 from spcastat.fit import frames, rows, sparse_loadings
 from spcastat.fit.record import Bootstrapped
 from spcastat.fit.sparse_loadings import with_loadings
-from spcastat.plots.loadings_plot import intervals_label
 from spcastat.results import interpretation, resampling
 from spcastat.results.component_fit import FITS_INSTEAD, FORMER, ComponentFit, showing, with_results
 from spcastat.show import loading_tables
@@ -22,6 +21,7 @@ from spcastat.show.inference_prints import print_of_bootstrap
 from spcastat.show.methods_text import Description, describe_loadings
 from spcastat.show.renderings import Screen, Summary
 from spcastat.show.report import write_chapters
+from spcastat.show.resampling_templates import intervals_label
 from spcastat.show.summary import NOTEBOOK, print_of_loadings
 
 if TYPE_CHECKING:

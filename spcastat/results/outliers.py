@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from spcastat import hints
+from spcastat import hints, plots
 from spcastat.fit import outliers
 from spcastat.fit.state import Picklable
-from spcastat.plots.cell_map import checked_sizes, draw_cell_map, limits_in
-from spcastat.plots.drawing import axes_of_known_size
 from spcastat.show.grid import Document
 from spcastat.show.outlier_tables import outlier_map, outliers_document, outliers_screen
 from spcastat.show.renderings import Screen, Summary
@@ -111,7 +109,7 @@ class Outliers(Picklable, Summary):
         OptionError
             If a number is below 1, or `ax` is not an Axes.
         """
-        row_count, column_count = checked_sizes(rows, columns)
-        ax = axes_of_known_size(ax)
-        shown = outlier_map(self._state, self._source, limits_in(ax, row_count, column_count))
-        return draw_cell_map(shown, ax)
+        row_count, column_count = plots.checked_sizes(rows, columns)
+        ax = plots.axes_of_known_size(ax)
+        shown = outlier_map(self._state, self._source, plots.limits_in(ax, row_count, column_count))
+        return plots.draw_cell_map(shown, ax)

@@ -37,7 +37,6 @@ from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
 from spcastat.linalg.eigenvectors import SUM_ROUNDING
-from spcastat.plots.loadings_plot import FREQUENCY_LABEL, intervals_label
 from spcastat.progress import listening
 from spcastat.reading.design import Design, ReadOptions
 from spcastat.reading.frames import open_table
@@ -50,6 +49,7 @@ from spcastat.show.resampling_tables import (
     stability_document,
     test_document,
 )
+from spcastat.show.resampling_templates import FREQUENCY_LABEL, intervals_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

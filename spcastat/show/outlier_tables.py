@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat import plots
 from spcastat.config import plural
 from spcastat.fit import outliers
 from spcastat.fit.state import FitState
 from spcastat.inputs.cleaning import OUTLIERS
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, short_names
-from spcastat.plots.cell_map import ROW_INCHES, CellMap, cell_map_of, draw_cell_map
 from spcastat.show import renderings
 from spcastat.show.facts import robust
 from spcastat.show.grid import Document, Layout, Picture, Row, Table, fixed
@@ -77,7 +77,7 @@ def outliers_screen(state: FitState) -> Screen:
     return Screen(header, body, keys, (), renderings.ending("fit.robust", [], "as_text()"))
 
 
-def outlier_map(state: FitState, source: Data | None, limits: tuple[int, int]) -> CellMap:
+def outlier_map(state: FitState, source: Data | None, limits: tuple[int, int]) -> plots.CellMap:
     """Return the map of at most so many rows and columns, the variables in the order of the components."""
     cleaning = outliers.cleaning_of(state)
     V = np.abs(state.V if state.pattern is None else state.pattern)
@@ -85,7 +85,7 @@ def outlier_map(state: FitState, source: Data | None, limits: tuple[int, int]) -
     order = np.lexsort((-V.max(axis=1), component))
     missing = None if source is None else np.isnan(source.rows("plot_cells()").raw_rows)
     table, judged = outliers.rows(state), ~cleaning.wrapping.plain
-    return cell_map_of(
+    return plots.cell_map_of(
         pd.Series(cleaning.z),
         cleaning.places,
         table,
@@ -103,8 +103,8 @@ def map_picture(state: FitState, source: Data | None) -> Picture:
     cell_map = outlier_map(state, source, REPORT_MAP)
     rows, columns = cell_map.values.shape
     about = f"Map of outlying cells: {plural(rows, 'row')} by {plural(columns, 'variable')}."
-    height = 2.2 + ROW_INCHES * max(rows, 6)
-    return Picture(lambda ax: draw_cell_map(cell_map, ax), 6.4, height, "outlying-cells", about, about)
+    height = 2.2 + plots.ROW_INCHES * max(rows, 6)
+    return Picture(lambda ax: plots.draw_cell_map(cell_map, ax), 6.4, height, "outlying-cells", about, about)
 
 
 def _rows_to_look_at(rows: pd.DataFrame, judged: bool, columns: int) -> pd.DataFrame:

@@ -27,7 +27,6 @@ from spcastat.fit.record import Record
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_name
-from spcastat.plots.loadings_plot import FREQUENCY_LABEL, inches_in_one_column, inches_of, intervals_label
 from spcastat.show import facts, resampling_tables
 from spcastat.show.grid import (
     DIGITS,
@@ -47,6 +46,7 @@ from spcastat.show.grid import (
 from spcastat.show.html import TABLE_STYLE, content
 from spcastat.show.methods_text import Description, describe, equations, in_short
 from spcastat.show.outlier_tables import map_picture, outliers_document
+from spcastat.show.resampling_templates import FREQUENCY_LABEL, intervals_label
 from spcastat.show.summary import summarise
 from spcastat.show.templates import fact, notes, part
 
@@ -243,11 +243,11 @@ def loadings_picture(state: FitState, sections: Any = None) -> Picture:
     data = plots.plot_loadings_data(loadings, sections=sections)
     return Picture(
         lambda ax: plots.plot_loadings(loadings, sections=sections, ax=ax),
-        *inches_of(data),
+        *plots.inches_of(data),
         "loadings",
         f"Nonzero loadings of every component. {_leaders(loadings)}",
         "Nonzero loadings; all others are exactly zero.",
-        inches_in_one_column(data),
+        plots.inches_in_one_column(data),
     )
 
 
@@ -274,11 +274,11 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
             label = intervals_label(0.95)
             yield Picture(
                 lambda ax: plots.plot_loadings(loadings, intervals=intervals, label=label, ax=ax),
-                *inches_of(data),
+                *plots.inches_of(data),
                 "intervals",
                 "Loadings with bootstrap intervals; the table below gives the numbers.",
                 "Nonzero loadings with 95 % bootstrap intervals.",
-                inches_in_one_column(data),
+                plots.inches_in_one_column(data),
             )
         yield resampling_tables.bootstrap_document(state, results.bootstrap, 0.95)
     if results.stability is not None:
@@ -288,12 +288,12 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
         data = plots.plot_loadings_data(frequent, **options)
         yield Picture(
             lambda ax: plots.plot_loadings(frequent, label=FREQUENCY_LABEL, ax=ax, **options),
-            *inches_of(data),
+            *plots.inches_of(data),
             "frequency",
             "How often fits to half of the rows select each variable; the table below gives the shares.",
             f"Share of {len(halves.chosen)} fits to half of the rows that select each variable; dotted line: "
             f"threshold. {next(notes([fact('frequency')]))}",
-            inches_in_one_column(data),
+            plots.inches_in_one_column(data),
         )
         yield resampling_tables.stability_document(state, halves)
     if results.split is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from spcastat.show.templates import TEMPLATES, Template
 
+#: The label of frequencies of selection in plots.
+FREQUENCY_LABEL = "Share of fits that select it"
 #: What a draw or a pair of halves is, if not rows of the fit, and how many were drawn again.
 _DRAWS = (
     "{interrupted?{done} of }{asked|# UNIT|# UNITs}{interrupted?: interrupted}{normal?, of normal rows with "
@@ -278,3 +280,8 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     ),
 }
 TEMPLATES |= RESAMPLING_TEMPLATES
+
+
+def intervals_label(level: float) -> str:
+    """Return the label of loadings with intervals of this level."""
+    return f"Loading with {100 * level:g} % interval"
