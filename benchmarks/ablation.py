@@ -124,7 +124,7 @@ RULES: dict[str, tuple[tuple[str, ...], Any, str, Any]] = {
     "split matrix closes nodes": (("single",), eigenvalue_bounds, "closed_by_split", _open),
     "split matrix excludes variables": (("single",), eigenvalue_bounds, "_possible_by_split", _every),
     "children of few nodes at once": (PROJECTED, jointly, "CHILDREN_LIMIT", -1),
-    "tables of unions (3)": (PROJECTED, relaxed, "MOST_VARIABLES", 0),
+    "tables of unions (3)": (PROJECTED, relaxed, "ENUMERATED_VARIABLES", 0),
     "disjoint supports apart (4)": (PROJECTED[:2], relaxed, "meeting", _one_group),
     "planes of pairs (5)": (("pev 3", "least_squares 3"), relaxed, "spanned_bounds", _without_planes),
     "problems within unions (5)": (PROJECTED, relaxed, "within_union", _whole),

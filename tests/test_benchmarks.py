@@ -239,6 +239,15 @@ def test_every_table_is_on_a_page(command):
         assert f"`python -m benchmarks.{command} {name}" in section
 
 
+def test_rules_and_numbers_that_are_replaced_exist():
+    from benchmarks import ablation, steering
+
+    assert all(hasattr(place, name) for _, place, name, _ in ablation.RULES.values())
+    numbers = [number for name, table in vars(steering).items() if name.startswith("OF_") for number in table]
+    assert numbers
+    assert all(number.words() for number in (*steering.SEARCH, *numbers))
+
+
 INDEX = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
 
 
