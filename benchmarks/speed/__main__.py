@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks.report import Table, command_line, read_arguments, run_tables
 from benchmarks.speed import calls, clusters, growth, memory, methods, parquet
 from benchmarks.speed.fresh import Call
+from spcastat.config import plural
 
 TABLES: dict[str, Callable[[Call], Table]] = {
     "tall": memory.tall,
@@ -47,7 +48,7 @@ def machine() -> str:
     except (OSError, StopIteration):
         pass
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{processor}, {usable} processors{memory}"
+    return f"{processor}, {plural(usable or 1, 'processor')}{memory}"
 
 
 def main(arguments: list[str] | None = None) -> int:
