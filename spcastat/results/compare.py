@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,16 @@ from spcastat.results.resampling import original_data
 from spcastat.search.objectives import OBJECTIVES, provable
 from spcastat.show import resampling_tables
 from spcastat.show.grid import Document, Row, Table, fixed_values, number_rows, percent
-from spcastat.show.renderings import Outcome, Screen, ending, hides, screen_of
+from spcastat.show.renderings import (
+    SPACES_BETWEEN,
+    WIDTH,
+    Outcome,
+    Screen,
+    ending,
+    hides,
+    screen_of,
+    short_labels,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,6 +55,20 @@ if TYPE_CHECKING:
 NAMED_CARDS = 6
 #: Label of the row of objectives, and heading of the rows of cardinalities.
 MAXIMISED, CARDINALITY = "Maximised", "Cardinality"
+#: With more fits, each has a row in the print.
+MOST_COLUMNS = 4
+#: What the columns of this print mean.
+UPRIGHT = (
+    "Adjusted, PEV (projection on the loadings), LS (regression on the scores) and PCA (dense): % of the "
+    "total variance. |r|: largest correlation of two scores. Agree, angle: mean Jaccard index of the sets of "
+    "variables with nonzero loadings, and largest principal angle in degrees, both with the first fit."
+)
+#: Label of the one row of all cardinalities.
+CARDINALITIES = "Cardinalities"
+#: Label of the row of nonzeros, and heading of the rows of held-out errors.
+NONZEROS, HELD_OUT_ERROR = "Nonzeros", "Held-out error"
+#: Heading and labels of the rows that compare each fit with the first.
+WITH_FIRST, AGREEMENT, ANGLE = "Compared with the first fit", "Agreement", "Angle, degrees"
 #: Columns of the held-out errors in the table of measures, and their labels.
 HELD_OUT = {
     "held_out": "Error",
@@ -81,14 +104,21 @@ class Comparison(Outcome):
         return _document(*tables, self._remarks, self._objectives)
 
     def _screen(self) -> Screen:
-        """Return the print, with fewer rows on how fits were made if others have no room."""
-        screen = super()._screen()
-        if not hides(screen.text().splitlines()):
-            return screen
+        """Return the print: measures, and how each fit differs from the first, in fewer rows if necessary."""
         document = self._document()
-        measures, *further_tables = document.tables
-        tables = (_in_fewer_rows(measures, self._cardinality), *further_tables)
-        return screen_of(replace(document, tables=tables), ending(self._short_name, document.sentences))
+        end = ending(self._short_name, document.sentences)
+        if len(self._measures) > MOST_COLUMNS:
+            rows_of_fits = _upright(self._measures, self._agreement, self._angles)
+            return screen_of(replace(document, tables=(rows_of_fits,), print_notes=(UPRIGHT,)), end)
+        measures = document.tables[0]
+        table = replace(measures, rows=(*measures.rows, *_next_to_first(self._agreement, self._angles)))
+        for shortened in (_in_fewer_rows, _without_functions_of_others, _errors_in_brackets):
+            table = shortened(table, self._cardinality)
+            definitions = _definitions({row.label for row in table.rows})
+            screen = screen_of(replace(document, tables=(table,), print_notes=(definitions,)), end)
+            if not hides(screen.text().splitlines()):
+                break
+        return screen
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -440,7 +470,7 @@ def _document(
     rows = [
         Row("Method", tuple(measures["method"])),
         *[Row(MAXIMISED, tuple(objectives))] * any(objectives),
-        Row("Nonzeros", tuple(str(count) for count in measures["nonzeros"])),
+        Row(NONZEROS, tuple(str(count) for count in measures["nonzeros"])),
         Row("Variables used", tuple(str(count) for count in measures["variables"])),
     ]
     # with more than eight components there is no row per component
@@ -463,7 +493,7 @@ def _document(
     ]
     if "held_out" in measures:
         rows += [
-            Row(label, fixed_values(measures[name], 4), "Held-out error") for name, label in HELD_OUT.items()
+            Row(label, fixed_values(measures[name], 4), HELD_OUT_ERROR) for name, label in HELD_OUT.items()
         ]
     rows += [Row(measure.label, fixed_values(measures[measure.name], 4)) for measure in measures_of("error")]
     heading = "Adjusted, % of total, on the data of"
@@ -481,12 +511,9 @@ def _document(
         if gap_values.notna().any()
     ]
     rows.append(Row("Largest score |r|", fixed_values(measures["score_correlation"], 2)))
-    definitions = (
-        "PEV: share reproduced by projection on the loadings; RRE, its error: the square root of 1 - PEV. "
-        "Least squares: share explained by regression on the scores."
-    )
     notes = [
-        definitions,
+        "PEV: share reproduced by projection on the loadings; RRE, its error: the square root of 1 - PEV. "
+        "Least squares: share explained by regression on the scores.",
         "Agreement: mean Jaccard index of the supports (the variables with nonzero loadings); components are "
         "matched without regard to order and sign. Angle: the largest principal angle between the spans of "
         "the loadings.",
@@ -508,8 +535,8 @@ def _document(
         )
     tables = (
         Table("Fit", headings, tuple(rows)),
-        Table("Agreement", headings, number_rows(agreement, 2)),
-        Table("Angle, degrees", headings, number_rows(angles, 1)),
+        Table(AGREEMENT, headings, number_rows(agreement, 2)),
+        Table(ANGLE, headings, number_rows(angles, 1)),
     )
     return Document(
         f"Comparison of {len(names)} fits",
@@ -517,8 +544,45 @@ def _document(
         tables,
         (*notes, *alerts),
         alerts=tuple(alerts),
-        print_notes=(definitions,),
     )
+
+
+# --- the table of a print --------------------------------------------------------------------------
+
+
+def _next_to_first(agreement: pd.DataFrame, angles: pd.DataFrame) -> Iterator[Row]:
+    """Yield the rows that compare every fit with the first one."""
+    yield Row(AGREEMENT, fixed_values(agreement.iloc[0], 2), WITH_FIRST)
+    yield Row(ANGLE, fixed_values(angles.iloc[0], 1), WITH_FIRST)
+
+
+def _definitions(labels: Collection[str]) -> str:
+    """Return what the rows with these labels mean."""
+    error = "; RRE, its error: the square root of 1 - PEV" if "RRE" in labels else ""
+    return (
+        f"PEV: share by projection on the loadings{error}; least squares: by regression on the scores. "
+        "Agreement: mean Jaccard index of the sets of variables with nonzero loadings, 1 if they are the "
+        "same. Angle: largest principal angle between the spans of the loadings."
+    )
+
+
+def _upright(measures: pd.DataFrame, agreement: pd.DataFrame, angles: pd.DataFrame) -> Table:
+    """Return a row for each of many fits, with the measures of their prints."""
+    columns = {
+        "nonzeros": tuple(map(str, measures["nonzeros"])),
+        "adjusted": tuple(map(percent, measures["adjusted"])),
+        "PEV": tuple(map(percent, measures["pev"])),
+        "LS": tuple(map(percent, measures["least_squares"])),
+        "PCA": tuple(map(percent, measures["pca"])),
+        **({"error": fixed_values(measures["held_out"], 3)} if "held_out" in measures else {}),
+        "|r|": fixed_values(measures["score_correlation"], 2),
+        "agree": fixed_values(agreement.iloc[0], 2),
+        "angle": fixed_values(angles.iloc[0], 1),
+    }
+    widths = [max(map(len, (heading, *cells))) for heading, cells in columns.items()]
+    names = short_labels(full_names(measures.index), WIDTH - sum(widths) - SPACES_BETWEEN * len(widths))
+    lines = zip(names, zip(*columns.values(), strict=True), strict=True)
+    return Table("Fit", tuple(columns), tuple(Row(name, cells) for name, cells in lines))
 
 
 def _in_fewer_rows(table: Table, card: pd.DataFrame) -> Table:
@@ -532,8 +596,31 @@ def _in_fewer_rows(table: Table, card: pd.DataFrame) -> Table:
     if CARDINALITY in groups:  # many components have no rows
         cards = tuple(", ".join(map(str, counts.dropna())) for _, counts in card.iterrows())
         place, end = groups.index(CARDINALITY), len(groups) - groups[::-1].index(CARDINALITY)
-        rows[place:end] = [Row("Cardinalities", cards)]
+        rows[place:end] = [Row(CARDINALITIES, cards)]
     return replace(table, rows=(methods, *rows))
+
+
+def _without_functions_of_others(table: Table, card: pd.DataFrame) -> Table:
+    """Return the table without rows that follow from others: sums of cardinalities, RRE, % of PCA's."""
+    redundant = {measure.label for measure in measures_of("pca", "error")}
+    redundant |= {NONZEROS} if CARDINALITIES in [row.label for row in table.rows] else set()
+    return replace(table, rows=tuple(row for row in table.rows if row.label not in redundant))
+
+
+def _errors_in_brackets(table: Table, card: pd.DataFrame) -> Table:
+    """Return the table with the standard errors of held-out errors in brackets behind these."""
+    rows = [row for row in table.rows if row.group != HELD_OUT_ERROR]
+    errors = [row for row in table.rows if row.group == HELD_OUT_ERROR]
+    place = table.rows.index(errors[0]) if errors else 0
+    rows[place:place] = [
+        Row(
+            f"{value.label} (s.e.)",
+            tuple(f"{cell} ({error})" for cell, error in zip(value.cells, spread.cells, strict=True)),
+            HELD_OUT_ERROR,
+        )
+        for value, spread in zip(errors[::2], errors[1::2], strict=True)
+    ]
+    return replace(table, rows=tuple(rows))
 
 
 # --- held-out errors -----------------------------------------------------------------------------

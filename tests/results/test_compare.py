@@ -461,20 +461,46 @@ def test_a_print_explains_its_measures():
 
 
 def test_a_print_has_all_measures_and_names_what_was_maximised():
-    """With room for each, components have rows; else the rows of the measures come first."""
+    """Methods and cardinalities have a row each; rows that follow from others may give way."""
     table = sp.datasets.pitprops_sample(80)
+    one = {name: sp.spca(table, 1, 4, scale=True, objective=name) for name in ("adjusted", "pev")}
+    plain = str(sp.compare(one))
+    assert re.search(r"^Cardinalities +4 +4$", plain, re.MULTILINE)
+    assert re.search(r"^RRE +0\.", plain, re.MULTILINE)
     fits = {name: sp.spca(table, 3, 4, scale=True, objective=name) for name in ("adjusted", "pev")}
     fits["greedy"] = sp.spca(table, 2, 4, scale=True, method="greedy")
-    plain = str(sp.compare(fits))
-    assert re.search(r"^Maximised +adjusted +PEV *$", plain, re.MULTILINE)
-    assert re.search(r"^  PC3 +4 +4 *$", plain, re.MULTILINE)
     crowded = sp.compare(fits, held_out=True)
     text = str(crowded)
     assert re.search(r"^Method +joint, adjusted +joint, PEV +greedy$", text, re.MULTILINE)
     assert re.search(r"^Cardinalities +4, 4, 4 +4, 4, 4 +4, 4$", text, re.MULTILINE)
-    for one in (plain, text):
-        assert "RRE   " in one
-        assert "Largest score |r|" in one
-        assert " more row" not in one
-        assert len(one.splitlines()) <= 25
-    assert re.search(r"^  PC3 +4 +4 *$", str(crowded.summary()), re.MULTILINE)
+    error, spread = crowded.measures.loc["pev", ["held_out", "held_out_se"]]
+    assert f" {error:.4f} ({spread:.4f}) " in text
+    for printed in (plain, text):
+        assert "Largest score |r|" in printed
+        assert " more row" not in printed
+        assert len(printed.splitlines()) <= 25
+    summary = str(crowded.summary())
+    assert re.search(r"^Maximised +adjusted +PEV *$", summary, re.MULTILINE)
+    assert re.search(r"^  PC3 +4 +4 *$", summary, re.MULTILINE)
+
+
+def test_every_print_defines_and_shows_agreement_and_angle():
+    table = sp.datasets.pitprops_sample(80)
+    fits = {f"card {card}": sp.spca(table, 2, card, scale=True, method="greedy") for card in range(2, 8)}
+    for names in (["card 2", "card 3"], ["card 2", "card 4", "card 5"], list(fits)):
+        compared = sp.compare({name: fits[name] for name in names})
+        text = str(compared)
+        assert "mean Jaccard index of the sets of variables" in " ".join(text.split())
+        shared, angles = compared.agreement.iloc[0], compared.angles.iloc[0]
+        if len(names) <= 4:
+            assert re.findall(r"^  Agreement +(.*?) *$", text, re.MULTILINE)[0].split() == [
+                f"{value:.2f}" for value in shared
+            ]
+            assert re.findall(r"^  Angle, degrees +(.*?) *$", text, re.MULTILINE)[0].split() == [
+                f"{value:.1f}" for value in angles
+            ]
+        else:  # a row for each fit
+            for name in names:
+                assert re.search(rf"^{name} .* {shared[name]:.2f} +{angles[name]:.1f}$", text, re.MULTILINE)
+        assert "more row" not in text
+        assert "more column" not in text
