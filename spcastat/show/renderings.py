@@ -295,7 +295,7 @@ class Screen:
         The last sentence: where to find everything else.
     brief : Screen, optional
         The same result with fewer words, which is printed if only its body then has room for everything, or
-        if this one is longer than a screen or has no room for its body.
+        if this one is longer than a screen or has no room for its body; it may have a shorter one itself.
     """
 
     title: str
@@ -308,13 +308,21 @@ class Screen:
 
     def text(self, encoding: str | None = None) -> str:
         """Return the lines as text; characters that the console lacks are written as escapes."""
-        title, body, foot = self._parts(encoding)
-        lacks_room = not body or len(title) + len(body) + len(foot) + 1 + bool(foot) > LINES
-        if self.brief is not None and (lacks_room or hides(body)):
-            brief_parts = self.brief._parts(encoding)
-            if lacks_room or not hides(brief_parts[1]):
-                title, body, foot = brief_parts
-        return "\n\n".join("\n".join(part) for part in (title, body, foot) if part)
+        parts = self._parts(encoding)
+        for screen in self._versions():
+            shorter = screen._parts(encoding)
+            if _has_room(shorter) and not hides(shorter[1]):
+                parts = shorter
+                break
+            parts = parts if _has_room(parts) else shorter
+        return "\n\n".join("\n".join(part) for part in parts if part)
+
+    def _versions(self) -> Iterator[Screen]:
+        """Yield the print, and the same with fewer and fewer words."""
+        screen: Screen | None = self
+        while screen is not None:
+            yield screen
+            screen = screen.brief
 
     def _parts(self, encoding: str | None) -> tuple[list[str], list[str], list[str]]:
         """Return the lines of the title, of the body, and of what is below it."""
@@ -327,6 +335,12 @@ class Screen:
             [*warnings, *self.remarks, " ".join(filter(None, (*self.sentences, self.ending)))], encoding
         )
         return title, self.body(LINES - len(title) - len(foot) - 1 - bool(foot)), foot
+
+
+def _has_room(parts: tuple[list[str], list[str], list[str]]) -> bool:
+    """Return whether a title, a body and what is below it have room in a print."""
+    title, body, foot = parts
+    return bool(body) and len(title) + len(body) + len(foot) + 1 + bool(foot) <= LINES
 
 
 #: Stands for the rows of a table that have no room.
@@ -510,13 +524,19 @@ class Item:
     longer: Sequence[tuple[str, ...]] = ()
 
     def lines(self, width: int, line_limit: int, shortest: bool) -> list[str]:
-        """Return the words in at most `line_limit` lines, with short names if `shortest`."""
-        for words in () if shortest else self.longer:
-            if sum(map(len, words)) <= width * line_limit:
-                lines = words_in_lines(words, width, line_limit)
-                if not hides(lines) and lines[0] != plural(len(words), "variable"):
-                    return lines
-        return words_in_lines(self.words, width, line_limit)
+        """Return as many words as possible in at most `line_limit` lines, with names as long as these allow.
+
+        If `shortest`, names are short even if longer ones have room.
+        """
+        most = words_with_room(self.words, width, line_limit)
+        if shortest or not most:
+            return words_in_lines(self.words, width, line_limit)
+        versions = [*self.longer, self.words]
+        chosen = next(words for words in versions if words_with_room(words, width, line_limit) == most)
+        return [
+            next(line for line in lines if grid.display_width(line) <= width)
+            for lines in _same_lines(versions[: versions.index(chosen) + 1], chosen, most, width)
+        ]
 
 
 #: So many words of an item may have longer names.
@@ -572,19 +592,38 @@ def items(title: str, headings: Sequence[str], rows: Sequence[Item], room: int, 
 
 def words_in_lines(words: Sequence[str], width: int, line_limit: int) -> list[str]:
     """Return words separated by commas in at most `line_limit` lines; the last counts words without room."""
-    for count in range(min(len(words), line_limit * width), 0, -1):
-        tail = [] if count == len(words) else [f"and {len(words) - count} more"]
-        lines = [""]
-        pieces = [*words[:count], *tail]
-        for text in [*(f"{word}," for word in pieces[:-1]), pieces[-1]]:
-            extended_line = f"{lines[-1]} {text}".strip()
-            if lines[-1] and grid.display_width(extended_line) > width:
-                lines.append(text)
-            else:
-                lines[-1] = extended_line
-        if len(lines) <= line_limit:
-            return lines
-    return [plural(len(words), "variable")]
+    count = words_with_room(words, width, line_limit)
+    return _first_words(words, count, width) if count else [plural(len(words), "variable")]
+
+
+def words_with_room(words: Sequence[str], width: int, line_limit: int) -> int:
+    """Return how many words have room in at most `line_limit` lines, if the last counts the others."""
+    counts = range(min(len(words), line_limit * width), 0, -1)
+    return next((count for count in counts if len(_first_words(words, count, width)) <= line_limit), 0)
+
+
+def _first_words(words: Sequence[str], count: int, width: int) -> list[str]:
+    """Return lines with the first `count` words, and a count of the others."""
+    return [lines[0] for lines in _same_lines([words], words, count, width)]
+
+
+def _same_lines(
+    versions: Sequence[Sequence[str]], words: Sequence[str], count: int, width: int
+) -> Iterator[list[str]]:
+    """Yield each line with the first `count` words in every version, with the line breaks of one of these."""
+    tail = [] if count == len(words) else [f"and {len(words) - count} more"]
+    pieces = [[*(f"{word}," for word in version[:count]), *tail] for version in (words, *versions)]
+    if not tail:
+        pieces = [[*texts[:-1], texts[-1].removesuffix(",")] for texts in pieces]
+    start, used = 0, 0
+    for place, text in enumerate(pieces[0]):
+        size = grid.display_width(text)
+        if place > start and used + 1 + size > width:
+            yield [" ".join(texts[start:place]) for texts in pieces[1:]]
+            start, used = place, size
+        else:
+            used += size + (place > start)
+    yield [" ".join(texts[start:]) for texts in pieces[1:]]
 
 
 # --- any document ---------------------------------------------------------------------------------

@@ -585,9 +585,8 @@ Line: TypeAlias = tuple[str, tuple[str, ...]]
 MOST_LISTS = 8
 #: The measures that are always printed; that of the objective is printed, too.
 PRINTED = ("adjusted", "pev")
-#: A larger correlation of scores is in every print of a fit.
-CORRELATED = 0.3
-#: Headings of the cumulative shares where each component has a row.
+#: Headings of the largest correlations of scores and of cumulative shares where each component has a row.
+CORRELATION = "|r|"
 SHORT_HEADINGS = {"cumulative least squares": "l.s.", "cumulative PCA": "PCA"}
 
 
@@ -605,23 +604,16 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     title = part(facts.headline(state, variance["cardinality"].tolist()))
     constraint = [part(fact) for fact in facts.constraint(state)]
     components, alerts = _components(state, variance, largest), tuple(warnings(cautions))
-    results_shown = [*constraint, *_results(state)]
-    about = (*results_shown, *_rules(header))
+    about = (*constraint, *_results(state), *_rules(header))
     end = renderings.ending("fit", notes)
-    brief = Screen(title, components.in_short, (part(facts.found_in_brief(record)), *about), alerts, end)
-    brief = _with_correlation(brief, largest)
+    in_brief = part(facts.found_in_brief(record))
+    without_table = None
+    if record.k <= MOST_LISTS:
+        sentences = (in_brief, *about, components.totals())
+        without_table = Screen(title, components.without_rows().lines, sentences, alerts, end)
+    brief = Screen(title, components.lines, (in_brief, *about), alerts, end, brief=without_table)
     sentences = (part(facts.how_found(record)), *about)
     return Screen(title, components.lines, sentences, alerts, end, brief=brief)
-
-
-def _with_correlation(brief: Screen, largest: pd.Series) -> Screen:
-    """Return a short print that says how correlated scores are, if they are and it has no row for it."""
-    if not largest.max() > CORRELATED or "|r|" in (text := brief.text()):
-        return brief
-    sentence = part(fact("correlation in brief", r=largest.max()))
-    longer = replace(brief, sentences=(*brief.sentences, sentence))
-    has_room = not renderings.hides(longer.text().splitlines())
-    return longer if has_room or renderings.hides(text.splitlines()) else brief
 
 
 def _rules(header: Sequence[Fact]) -> Iterator[str]:
@@ -679,22 +671,21 @@ class Components:
         """Return a matrix or lists if all loadings fit, else the largest loadings of each component."""
         return self.complete(room) or self._largest_only(room)
 
-    def in_short(self, room: int) -> list[str]:
-        """Return the same, with fewer rows below the loadings or with loadings in a row if only these fit.
+    def without_rows(self) -> Components:
+        """Return the components without the rows below the loadings, which gives these more room."""
+        return replace(self, lower_rows=[], final_rows=[], short=())
 
-        The rows of the measure that was maximised and of PCA, the last one, are always there.
-        """
-        every_place = range(len(self.lower_rows))
-        pca_place = len(self.lower_rows) - 1
-        least_places = sorted({min(self.maximised, pca_place), pca_place})
-        fewer_rows = [self, self._with_rows(every_place), self._with_rows(least_places)]
-        for components in fewer_rows:
-            if text := components.complete(room):
-                return text
-        for components in fewer_rows:
-            if not renderings.hides(text := components._items(room)):
-                return text
-        return self._largest_only(room)
+    def totals(self) -> str:
+        """Return the rows below the loadings as a sentence on all components."""
+        return part(
+            fact(
+                "all components",
+                k=len(self.names),
+                measures=", ".join(f"{label} {cells[-1]} %" for label, cells in self.lower_rows),
+                whole=self.heading.removeprefix("Cumulative ").removeprefix("% of "),
+                others="; ".join(f"{label.lower()} {max(cells)}" for label, cells in self.final_rows),
+            )
+        )
 
     def complete(self, room: int) -> list[str]:
         """Return a matrix, or lists side by side, with all loadings; [] if these do not fit."""
@@ -715,15 +706,14 @@ class Components:
             return self._lists_above(table, room) or self._items(room)
         return self._items(room)
 
-    def _with_rows(self, places: Sequence[int]) -> Components:
-        """Return the components with some of the first rows below, and without the last ones."""
-        rows, short = [self.lower_rows[i] for i in places], tuple(self.short[i] for i in places)
-        return replace(self, lower_rows=rows, final_rows=[], short=short)
-
     def _table(self) -> list[str]:
         """Return the rows below the loadings under a heading."""
-        rows = [*self.lower_rows, *self.final_rows]
-        return renderings.matrix(self.heading, full_names(self.names), rows) if rows else []
+        if not self.lower_rows:
+            return []
+        heads = full_names(self.names)
+        return renderings.matrix(
+            self.heading, heads, [], lower_rows=self.lower_rows, final_rows=self.final_rows
+        )
 
     def _lists_above(self, table: list[str], room: int) -> list[str]:
         """Return lists side by side above a table; [] if they have no room."""
@@ -773,7 +763,8 @@ class Components:
         for name, line, (numbers, names) in zip(full_names(self.names), cells, self._ordered(), strict=True):
             around = [(f"{number} ", "") for number in numbers]
             rows.append(renderings.item(name, line, names, around, renderings.NAME_LIMITS[-1]))
-        heading = [self.heading] if self.lower_rows else []
+        about = fact("columns of components", heading=self.heading, correlated=CORRELATION in self.short)
+        heading = [part(about)] if self.lower_rows else []
         headings = (*self.short, "loadings")
         return [*heading, *renderings.items("", headings, rows, room - len(heading), "components")]
 
@@ -812,7 +803,7 @@ def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> 
     final_rows: list[Line] = []
     if len(variance) > 1 and record.sparse:
         final_rows.append(("Largest score |r|", tuple(Figures.of((r,), 2) for r in largest.tolist())))
-        short.append("|r|")
+        short.append(CORRELATION)
     measures = [column.measure for column in columns]
     objective = record.options.get("objective")
     return Components(

@@ -715,7 +715,12 @@ TEMPLATES: dict[str, Template] = {
         note="The scores are correlated, so adjusted variance counts only what each component adds to the "
         "earlier ones."
     ),
-    "correlation in brief": Template(part="Score |r| up to {r:.2f}."),
+    "columns of components": Template(
+        part="{heading}{correlated?; |r|: largest correlation with another score}"
+    ),
+    "all components": Template(
+        part="{k|The component|All # components}: {measures} of {whole}{others?; {others}}."
+    ),
     "strongly correlated scores": Template(note="Two scores have |r| = {r:.2f}: {remedy}."),
     "remedy joint": Template(part='method="joint", the default, counts only what each component adds'),
     "remedy constraint": Template(

@@ -103,7 +103,8 @@ def test_fewer_words_are_printed_if_all_loadings_then_have_room():
     assert "more" not in text
     assert all(len(re.findall(rf"\d {name}\b", text)) == 1 for name in R.index)
     assert "Largest PEV found (9 of 10 starts; not all partitions compared). Every" in text
-    assert "variable is in one component. Score |r| up to 0.61." in " ".join(text.split())
+    assert "variable is in one component. All 4 components: adjusted 39.6 %, PEV 52.5 %" in said(text)
+    assert "PCA (dense) 55.9 % of total variance; largest score |r| 0.61." in said(text)
     assert "correlation matrix of 24 variables, from 145 rows" in text
     many = str(fit_of(100, 2))
     assert "and " not in many.splitlines()[-1]
@@ -111,7 +112,23 @@ def test_fewer_words_are_printed_if_all_loadings_then_have_room():
     assert "40 rows" in str(wide)  # a shorter title would not make room for 2000
 
 
-def test_rows_of_variances_give_way_before_loadings():
+def said(text: str) -> str:
+    """Return a text in one line."""
+    return " ".join(text.split())
+
+
+def test_rows_of_variances_give_way_before_loadings_and_a_sentence_has_their_last_numbers():
+    """Five lists of seven loadings have two bands, and the rows below them no room."""
+    fit = sp.spca(rows(24).add_prefix("variable"), 5, 7, scale=True, method="greedy")
+    text = str(fit)
+    assert is_one_screen(text), text
+    assert "more" not in text
+    last = fit.variance.iloc[-1]
+    for label, name in (("adjusted", "adjusted"), ("PEV", "PEV"), ("PCA (dense)", "PCA")):
+        assert f"{label} {100 * last[f'cumulative {name}']:.1f} %" in said(text)
+
+
+def test_lists_of_loadings_are_printed_where_a_matrix_has_no_room():
     """18 variables in three components have 19 lines as a matrix, and four rows below it no room."""
     text = str(fit_of(18, 3))
     assert is_one_screen(text), text
@@ -121,6 +138,25 @@ def test_rows_of_variances_give_way_before_loadings():
     dense = str(fit_of(18, 3, method="pca"))
     assert "more" not in dense
     assert all(re.search(rf"(?m)^x{j} ", dense) for j in range(18))
+
+
+@pytest.mark.parametrize(("p", "k"), [(5, 4), (13, 3), (30, 4)])
+def test_correlations_of_scores_are_not_under_the_heading_of_shares(p, k):
+    """Below a matrix and below lists, shares are indented under their heading, and correlations are not."""
+    text = str(fit_of(p, k))
+    assert re.search(r"(?m)^Cumulative % of total variance", text)
+    assert re.search(r"(?m)^  PEV  ", text)
+    assert re.search(r"(?m)^Largest score \|r\|  ", text)
+
+
+def test_names_are_as_long_as_their_line_has_room_for():
+    """Of a few loadings of each component that have room, names are not shortened more than necessary."""
+    words = item("", (), [f"{letter * 12}_{letter * 12}" for letter in "abcdef"], [("0.5 ", "")] * 6, 17)
+    (line,) = words.lines(78, 1, shortest=False)
+    assert line.endswith("and 4 more")
+    assert line.startswith("0.5 aaaaaaaaaaaa_aaaaaaaaaaaa, 0.5 bbbbbbbbbbbb_bbbbbbbbbbbb,")
+    short = words.lines(78, 1, shortest=True)
+    assert short[0].endswith("more")
 
 
 def test_one_component_has_each_number_once():
