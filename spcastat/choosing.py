@@ -76,6 +76,7 @@ from spcastat.inputs.samplers import constant_among, constant_remark
 from spcastat.linalg.standardisation import variance_ratio
 from spcastat.progress import listening, stage, workers
 from spcastat.reading.checks import advice_for_complete_rows
+from spcastat.reading.design import Remark
 from spcastat.results.choice import Choice, ComponentChoice
 from spcastat.search.objectives import OBJECTIVES, OF_GROUPS
 from spcastat.show.choice_facts import Chosen, NothingChosen
@@ -822,7 +823,10 @@ def _result(
         dense_error=float(found.errors.error[-1]) if settings.by == "cv" else None,
         groups=compared.groups,
         sampling_text=sample.sampling_text,
-        remarks=[*(about_rows(sample) if components is None else []), *filter(None, [compared.remark])],
+        remarks=[
+            *(about_rows(sample) if components is None else []),
+            *[Remark(compared.remark)] * bool(compared.remark),
+        ],
     )
     return Choice(fit, reasons, components, _on_halves(whole, asked))
 

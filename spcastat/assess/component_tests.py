@@ -30,7 +30,7 @@ from spcastat.linalg.eigenvectors import RELATIVE, numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
 from spcastat.linalg.standardisation import variable_count
 from spcastat.progress import beside, in_threads, stage
-from spcastat.reading.design import few_clusters
+from spcastat.reading.design import Remark, few_clusters
 from spcastat.reading.model_matrix import dependent_columns
 
 # --- the tests ------------------------------------------------------------------------------------
@@ -495,7 +495,7 @@ class ComponentTests:
     large : LargeRows or None
     drawn : str
         What is drawn, if not single rows of the data.
-    remarks : sequence of str
+    remarks : sequence of Remark
         Remarks on rows that may not be independent.
     copies : sequence of (str, str)
         Pairs of variables of which one is nearly a copy of the other.
@@ -514,7 +514,7 @@ class ComponentTests:
     tested: TestedVariables | None = None
     large: LargeRows | None = None
     drawn: str = ""
-    remarks: Sequence[str] = ()
+    remarks: Sequence[Remark] = ()
     copies: Sequence[tuple[str, str]] = ()
     sampled: bool = False
     n: int | None = None
@@ -749,11 +749,11 @@ def copies_among(data: Data, terms: np.ndarray | None) -> list[tuple[str, str]]:
     return [(names[i], names[j]) for i, j in pairs.tolist()]
 
 
-def about_rows(data: Data) -> list[str]:
+def about_rows(data: Data) -> list[Remark]:
     """Return warnings of few clusters, and of rows that may not be independent."""
     record = None if data.design is None else data.design.as_record
     in_time = record is not None and record["block_length"] is not None
-    gaps = gaps_warning(data.dropped) if in_time and data.dropped else ""
+    gaps = Remark(gaps_warning(data.dropped)) if in_time and data.dropped else Remark()
     return [remark for remark in (few_clusters(record), data.remark(), gaps) if remark]
 
 

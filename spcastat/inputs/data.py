@@ -29,7 +29,7 @@ from spcastat.linalg.standardisation import (
     Standardisation,
 )
 from spcastat.reading.checks import aligned, vector
-from spcastat.reading.design import Design, ReadOptions, RowDesign, Spec, design_text, factor_columns
+from spcastat.reading.design import Design, ReadOptions, Remark, RowDesign, Spec, design_text, factor_columns
 from spcastat.reading.frames import COPY_LIMIT
 
 if TYPE_CHECKING:
@@ -364,9 +364,9 @@ class Data(Explained, ABC):
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
         """Return a number for each row from the values of some columns, and the weights of the rows."""
 
-    def remark(self) -> str:
-        """Return a remark on rows that may not be independent, "" if there is no sign."""
-        return ""
+    def remark(self) -> Remark:
+        """Return a remark on rows that may not be independent."""
+        return Remark()
 
     def serial_correlation(self) -> float | None:
         """Return the correlation of neighbouring rows if they are serially dependent; None without a sign."""

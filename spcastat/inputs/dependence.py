@@ -24,6 +24,7 @@ from spcastat.inputs.row_groups import StandardRows, content_keys, equal_by_chan
 from spcastat.linalg.accumulate import blocks, is_sparse
 from spcastat.linalg.regression import centred_within
 from spcastat.linalg.standardisation import neighbour_correlation
+from spcastat.reading.design import Remark
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ DEPENDENCE = DependenceTuning()
 TREATED_AS_INDEPENDENT = "Resampling and tests treated rows as independent."
 
 
-def dependence_remark(rows: StandardRows) -> str:
-    """Return remarks for inference that takes rows as independent, "" if there is no sign against it.
+def dependence_remark(rows: StandardRows) -> Remark:
+    """Return remarks for inference that takes rows as independent.
 
     Columns of the user's table that are no variables may group or sort the rows.
     """
@@ -99,8 +100,9 @@ def dependence_remark(rows: StandardRows) -> str:
     sentences = [*_equal_rows(rows), *([look.grouped] if look.grouped else []), *look.sentences()]
     doubtful = len(sentences) > (look.kind == SORTED_OR_GROUPED and not look.grouped)
     if rows.dropped and isinstance(rows.index, pd.DatetimeIndex | pd.PeriodIndex):
-        sentences.append(gaps_warning(rows.dropped))
-    return " ".join([*sentences, *[TREATED_AS_INDEPENDENT] * doubtful])
+        sentences.append((gaps_warning(rows.dropped),) * 2)
+    texts, brief_texts = zip(*sentences, strict=True) if sentences else ((), ())
+    return Remark(" ".join([*texts, *[TREATED_AS_INDEPENDENT] * doubtful]), " ".join(brief_texts), doubtful)
 
 
 def serial_warning(r: float) -> str:
@@ -134,22 +136,24 @@ class Neighbours:
         "" if they are not alike, or if a column groups the rows.
     r : float
         The largest correlation of neighbours, of scores.
-    grouped : str
-        A remark on the column whose groups explain scores best; "" without one.
+    grouped : (str, str), optional
+        A remark on the column whose groups explain scores best, and the same in fewer words.
     """
 
     kind: str
     r: float
-    grouped: str = ""
+    grouped: tuple[str, str] | None = None
 
-    def sentences(self) -> Iterator[str]:
-        """Yield a warning of serial dependence, or a remark on sorting or groups."""
+    def sentences(self) -> Iterator[tuple[str, str]]:
+        """Yield a warning of serial dependence, or a remark on sorting or groups, and a shorter one."""
         if self.kind == SERIAL and not self.grouped:
-            yield serial_warning(self.r)
+            brief = f"Successive rows are correlated (r = {self.r:.2f}): give block_length= or clusters=."
+            yield serial_warning(self.r), brief
         if self.kind == SORTED_OR_GROUPED and not self.grouped:
             yield (
                 f"Rows look sorted or grouped (scores of successive rows: r = {self.r:.2f}), which matters "
-                "only if groups of rows were sampled (clusters=)."
+                "only if groups of rows were sampled (clusters=).",
+                f"Rows look sorted or grouped (r = {self.r:.2f}): give clusters= if groups were sampled.",
             )
 
 
@@ -158,12 +162,13 @@ def neighbours_of(rows: StandardRows) -> Neighbours:
     T = _scores(rows, DEPENDENCE.pooled_scores)
     table = _table_of(rows)
     column = None if table is None else _grouping_column(rows, table, T[:, : DEPENDENCE.scores])
-    grouped = ""
+    grouped = None
     if column is not None:
         name, share = column
         grouped = (
             f"Column {shown(name)} explains {whole_percent(share)} of the variance of a component's scores: "
-            f"give clusters={shown(name)} if its groups were sampled."
+            f"give clusters={shown(name)} if its groups were sampled.",
+            f"Column {shown(name)} groups the rows: give clusters={shown(name)} if groups were sampled.",
         )
     n = len(T)
     T = _within_strata(T, rows)
@@ -309,8 +314,8 @@ def _shuffled(n: int, run: int, rng: np.random.Generator) -> np.ndarray:
 # --- equal rows and groups -------------------------------------------------------------------------
 
 
-def _equal_rows(rows: StandardRows) -> Iterator[str]:
-    """Yield a remark if many rows are equal to others as they were given, more than by chance."""
+def _equal_rows(rows: StandardRows) -> Iterator[tuple[str, str]]:
+    """Yield a remark, and a shorter one, if many rows are equal to others as given, more than by chance."""
     if rows.weights is not None:
         return
     keys = content_keys(rows.raw_rows, None, rows.covariates)
@@ -321,7 +326,8 @@ def _equal_rows(rows: StandardRows) -> Iterator[str]:
         return
     yield (
         f"{equal:,} of {n:,} rows ({whole_percent(equal / n)}) are equal to others: give clusters= if they "
-        "are copies."
+        "are copies.",
+        f"{equal:,} of {n:,} rows are equal to others: give clusters= if they are copies.",
     )
 
 

@@ -23,7 +23,7 @@ from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.inputs.row_groups import content_keys
 from spcastat.linalg.operators import Operator, averaged
 from spcastat.linalg.standardisation import ScalingGroups, Standardisation
-from spcastat.reading.design import RowDesign, Spec
+from spcastat.reading.design import Remark, RowDesign, Spec
 from spcastat.reading.read import looks_like_covariance
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class ImputedData(Data):
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
         return self.reference.fingerprint(columns)
 
-    def remark(self) -> str:
+    def remark(self) -> Remark:
         return self.reference.remark()
 
     def serial_correlation(self) -> float | None:

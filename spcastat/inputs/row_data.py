@@ -43,6 +43,7 @@ from spcastat.reading.design import (
     DEFAULT_OPTIONS,
     Design,
     ReadOptions,
+    Remark,
     RowDesign,
     Spec,
     checked_robust,
@@ -528,10 +529,10 @@ class RowData(Data):
             return None
         return self.neighbours.r if self.neighbours.kind == SERIAL else None
 
-    def remark(self) -> str:
+    def remark(self) -> Remark:
         from spcastat.inputs.dependence import dependence_remark
 
-        return dependence_remark(self) if self._order_counts else ""
+        return dependence_remark(self) if self._order_counts else Remark()
 
     def by_row(self, given: Any, option: str) -> Any:
         if not isinstance(given, str):

@@ -140,14 +140,37 @@ def design_text(record: dict[str, Any] | None) -> str:
     return text
 
 
-def few_clusters(record: dict[str, Any] | None) -> str:
-    """Return a warning for few clusters, "" for enough."""
+@dataclass(frozen=True)
+class Remark:
+    """A remark on rows that may not be independent, which is false if there is none.
+
+    Attributes
+    ----------
+    text : str
+    brief : str
+        The same in fewer words, for prints without room, if there are any; they name what helps, too.
+    doubtful : bool
+        Whether the rows are probably not independent, so that the remark is a warning.
+    """
+
+    text: str = ""
+    brief: str = ""
+    doubtful: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+
+def few_clusters(record: dict[str, Any] | None) -> Remark:
+    """Return a warning for few clusters."""
     count = (record or {}).get("clusters")
     if not count or count >= FEW_CLUSTERS:
-        return ""
-    return (
+        return Remark()
+    return Remark(
         f"With {count} clusters, fewer than {FEW_CLUSTERS}, tests are liberal, so they find components in "
-        "noise more often than their level, and intervals are too short."
+        "noise more often than their level, and intervals are too short.",
+        f"With {count} clusters, fewer than {FEW_CLUSTERS}, tests are liberal and intervals too short.",
+        doubtful=True,
     )
 
 

@@ -733,7 +733,7 @@ def _errors(
         rows.require_unchanged()
     parts = divided(rows, folds, repeats, seed=seed, k=k, rank=rank, keep_rows=bool(plan.rows_for))
     errors = held_out(parts, refit_of(state, plan, starts="alone"), seed=seed, n_jobs=n_jobs)
-    return errors, " ".join(filter(None, (rows.remark(), parts.remark)))
+    return errors, " ".join(filter(None, (rows.remark().text, parts.remark)))
 
 
 # --- groups of rows -------------------------------------------------------------------------------

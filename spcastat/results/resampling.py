@@ -711,7 +711,7 @@ class _Drawn(NamedTuple):
 def _rows_to_draw(fit: Drawing, analysis: str, seed: int, keep_rows: bool = False) -> _Drawn:
     """Return the rows of a fit, or its covariance matrix, to draw from."""
     data = original_data(fit.state, fit.source, fit.data, analysis).in_memory(seed)
-    return _Drawn(data, data.sampler(analysis, keep_rows), data.sampling_text, data.remark())
+    return _Drawn(data, data.sampler(analysis, keep_rows), data.sampling_text, data.remark().text)
 
 
 def _halved(fit: Drawing, analysis: str) -> Resampling:

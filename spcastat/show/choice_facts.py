@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.component_tests import ComponentTests, LargeRows
+from spcastat.assess.component_tests import ComponentTests
 from spcastat.assess.families import CRITERIA, Selected
 from spcastat.assess.prediction import PREDICTION
 from spcastat.fit.state import NEAR_COPY, FitState
-from spcastat.inputs.dependence import TREATED_AS_INDEPENDENT
-from spcastat.labels import full_names
+from spcastat.labels import full_names, short_names
+from spcastat.reading.design import Remark
 from spcastat.show import (
     choice_templates,  # noqa: F401  (registers the templates)
     facts,
@@ -165,21 +165,19 @@ def number_methods(tests: ComponentTests) -> Iterator[Fact]:
         deflated=tests.found.deflated,
         fewer=tests.found.deflated < predicting,
     )
-    yield from large_rows(tests)
-    if tests.large is not None and not tests.large.labels:
-        yield shrunk_rows(tests, tests.large)
+    yield from shrunk(tests)
     yield from untested(tests)
 
 
 def number_reasons(tests: ComponentTests) -> Iterator[Fact]:
     """Yield the reasons for the number of components, and further remarks."""
     yield number_of_components(tests)
+    yield from large_rows(tests)
     yield from number_cautions(tests)
 
 
 def number_cautions(tests: ComponentTests) -> Iterator[Fact]:
-    """Yield warnings: rows that change the number, the last component counts, untested variables."""
-    yield from large_rows(tests)
+    """Yield warnings: the last component counts, untested variables."""
     if tests.found.k and tests.found.k == len(tests.table):
         yield fact("last counts", number=tests.found.k, possible=tests.found.k < tests.most)
     yield from untested(tests)
@@ -212,26 +210,38 @@ def copies_tested(tests: ComponentTests) -> Iterator[Fact]:
     """Yield the fact about variables of which one is nearly a copy of another, if they may raise k."""
     if len(tests.copies) and tests.found.k > 1:
         variable, copy = tests.copies[0]
-        yield fact("copies tested", pairs=len(tests.copies), limit=NEAR_COPY, first=variable, second=copy)
+        short_first, short_second = short_names(tests.copies[0])
+        yield fact(
+            "copies tested",
+            pairs=len(tests.copies),
+            limit=NEAR_COPY,
+            first=variable,
+            second=copy,
+            short_first=short_first,
+            short_second=short_second,
+        )
 
 
 def rows_tested(tests: ComponentTests) -> Iterator[Fact]:
     """Yield lines on rows that may not be independent, on rows that were shrunk, and on copies."""
     yield from copies_tested(tests)
     yield from remarks_on_rows(tests.remarks)
-    if tests.large is not None:
-        yield shrunk_rows(tests, tests.large)
+    yield from shrunk(tests)
 
 
-def remarks_on_rows(texts: Iterable[str]) -> Iterator[Fact]:
+def remarks_on_rows(remarks: Iterable[Remark]) -> Iterator[Fact]:
     """Yield the facts about rows that may not be independent."""
-    yield from (caution("remark on rows", text, TREATED_AS_INDEPENDENT in text) for text in texts)
+    for remark in remarks:
+        yield caution("remark on rows", remark.text, remark.doubtful, remark.brief)
 
 
-def shrunk_rows(tests: ComponentTests, rows: LargeRows) -> Fact:
-    """Return the fact about large rows that were shrunk for the tests."""
-    differs = rows.k != tests.found.k
-    return fact("shrunk rows", pulled=rows.pulled, n=rows.n, differs=differs, k_unshrunk=rows.k)
+def shrunk(tests: ComponentTests) -> Iterator[Fact]:
+    """Yield the fact about large rows that were shrunk for the tests, which names them if they change k."""
+    yield from large_rows(tests)
+    rows = tests.large
+    if rows is not None and not rows.labels:
+        differs = rows.k != tests.found.k
+        yield fact("shrunk rows", pulled=rows.pulled, n=rows.n, differs=differs, k_unshrunk=rows.k)
 
 
 def headings_of_tests(tests: ComponentTests) -> Fact:
@@ -239,6 +249,7 @@ def headings_of_tests(tests: ComponentTests) -> Fact:
     draws = tests.found.draws
     return fact(
         "headings of tests",
+        k=tests.found.k,
         least=gain(tests, tests.found.prediction.least, "least gain"),
         share=gains_are_shares(tests),
         simulated=tests.data.is_matrix,
@@ -333,7 +344,7 @@ class Chosen:
         The number of groups of variables, if cardinalities count these.
     sampling_text : str
         What folds and tests draw, if not single rows of the data.
-    remarks : sequence of str
+    remarks : sequence of Remark
         Remarks on rows that may not be independent.
     """
 
@@ -350,7 +361,7 @@ class Chosen:
     dense_error: float | None = None
     groups: int | None = None
     sampling_text: str = ""
-    remarks: Sequence[str] = ()
+    remarks: Sequence[Remark] = ()
 
     @property
     def counted(self) -> str:
@@ -452,7 +463,7 @@ def compared(choice: Chosen) -> list[int]:
 
     They are the sparsest fit that keeps half of the best prediction, with many variables also the one that
     keeps four fifths; the sparsest of another family that predicts nearly as well as the choice, and the
-    best.
+    best. Fits that predict no better than another of these with fewer loadings are not shown.
     """
     table, place = choice.table, choice.selected.place
     sizes, shares = table[choice.counted].to_numpy(), table["kept"].to_numpy()
@@ -471,6 +482,10 @@ def compared(choice: Chosen) -> list[int]:
     # the nearest sparser fit says what the last loadings are for
     if len(visible_places) < 3 and (sizes < sizes[place]).any():
         visible_places.add(int(np.flatnonzero(sizes < sizes[place])[-1]))
+    for i in visible_places - {place}:
+        is_better = (sizes <= sizes[i]) & (shares >= shares[i]) & ((sizes < sizes[i]) | (shares > shares[i]))
+        if is_better[sorted(visible_places)].any():
+            visible_places = visible_places - {i}
     return sorted(i for i in visible_places if i == place or not is_dense(choice, table.iloc[i]))
 
 
@@ -479,7 +494,7 @@ def unequal_variances(choice: Chosen) -> Iterator[Fact]:
     yield from facts.unequal_variances(choice.state.record, choice.state.moments.variances, SCALED_CALL)
 
 
-def header(choice: Chosen, between: Sequence[Fact], about_rows: Sequence[str] = ()) -> Iterator[Fact]:
+def header(choice: Chosen, between: Sequence[Fact], about_rows: Sequence[Remark] = ()) -> Iterator[Fact]:
     """Yield the lines of the header of the choice; `between` is inserted after the data and the fit."""
     yield facts.dataset(choice.state)
     if choice.sampling_text:

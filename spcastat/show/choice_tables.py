@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,8 +37,20 @@ from spcastat.show.renderings import (
     stacked_blocks,
 )
 from spcastat.show.report import chapter_of
-from spcastat.show.summary import loadings_only, loadings_table
-from spcastat.show.templates import TEMPLATES, Fact, fact, lines, methods, notes, part, remarks, warnings
+from spcastat.show.summary import Components, loadings_only, loadings_table
+from spcastat.show.templates import (
+    TEMPLATES,
+    Fact,
+    brief,
+    brief_lines,
+    fact,
+    lines,
+    methods,
+    notes,
+    part,
+    remarks,
+    warnings,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,9 +98,11 @@ def print_of_number(tests: ComponentTests) -> Screen:
         rows_shown = _ends(table, room - len(header) - 1 - headings, tests.found.k)
         return stacked_blocks([header, render_tables(Document("", tables=(rows_shown,)), WIDTH)])
 
-    key, end = part(choice_facts.headings_of_tests(tests)), ending("k_choice", document.sentences)
+    headings_of_tests = choice_facts.headings_of_tests(tests)
+    key, end = part(headings_of_tests), ending("k_choice", document.sentences)
     cautions = list(choice_facts.rows_tested(tests))
-    return with_cautions(Screen(document.heading, body, (key,), ending=end), cautions)
+    screen = Screen(document.heading, body, (key,), ending=end)
+    return with_cautions(screen, cautions, (brief(headings_of_tests),))
 
 
 #: Columns of parallel analysis.
@@ -101,17 +115,13 @@ def is_caution(one_fact: Fact) -> bool:
     return bool(template.warning or template.remark)
 
 
-def with_cautions(screen: Screen, cautions: Sequence[Fact]) -> Screen:
-    """Return a print with warnings and remarks, of which it has the first clauses if that gives room."""
+def with_cautions(screen: Screen, cautions: Sequence[Fact], brief_sentences: tuple[str, ...]) -> Screen:
+    """Return a print with warnings and remarks, which has fewer words if that gives room."""
     complete = replace(screen, warnings=tuple(warnings(cautions)), remarks=tuple(remarks(cautions)))
-    in_short = tuple(map(_first_clause, complete.warnings)), tuple(map(_first_clause, complete.remarks))
-    brief = replace(screen, warnings=in_short[0], sentences=(*in_short[1], *screen.sentences))
-    return replace(complete, brief=brief)
-
-
-def _first_clause(sentence: str) -> str:
-    """Return a sentence up to a colon, or a clause with "which", that is not in brackets."""
-    return re.split(r"(?:: |, which )(?![^(]*\))", sentence)[0].removesuffix(".") + "."
+    sentences = (*remarks(cautions, brief=True), *brief_sentences)
+    return replace(
+        complete, brief=replace(screen, warnings=tuple(warnings(cautions, brief=True)), sentences=sentences)
+    )
 
 
 def _without_columns(table: Table, names: Sequence[str]) -> Table:
@@ -193,9 +203,7 @@ def nothing_document(choice: NothingChosen) -> Document:
     rows = f"{choice.n:,} rows x " if choice.n is not None else ""
     header = [("Data", f"{rows}{plural(choice.p, 'variable')}")]
     about = [*choice_facts.rows_tested(tests), choice_facts.nothing_chosen(choice)]
-    return Document(
-        "Choice: no component", (*header, *lines(about)), (), tuple(notes(choice_facts.large_rows(tests)))
-    )
+    return Document("Choice: no component", (*header, *lines(about)))
 
 
 def nothing_reasons(choice: NothingChosen) -> str:
@@ -225,7 +233,8 @@ def summary_document(choice: Chosen | NothingChosen, tests: ComponentTests | Non
     if tests is None:
         return candidates
     number = number_document(tests)
-    between = [choice_facts.number_of_components(tests), *choice_facts.copies_tested(tests)]
+    between = [choice_facts.number_of_components(tests), *choice_facts.shrunk(tests)]
+    between += choice_facts.copies_tested(tests)
     header = [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, between, tests.remarks)]
     return replace(
         candidates,
@@ -281,21 +290,29 @@ def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
     about = _header(choice, tests)
     # what to do about unequal variances comes first, since it changes the whole choice
     cautions = [item for item in about if is_caution(item) and item.key != "unequal variances"]
-    header = list(lines(item for item in about if item not in cautions))
+    reasons = [item for item in about if item not in cautions]
+    header = list(lines(reasons))
     shorter = [*header, ("Others", _alternatives_in_words(choice))]
     layouts = [(header_lines(header), fits), (header_lines(shorter), []), (header_lines(header), [])]
-
-    def body(room: int) -> list[str]:
-        for header, table in layouts:
-            if text := loadings.complete(room - len(stacked_blocks([header, table])) - 1):
-                return stacked_blocks([header, text, table])
-        header, table = layouts[len(layouts[0][0]) + len(fits) + 2 * choice.k + 3 > room]
-        text = loadings.lines(room - len(stacked_blocks([header, table])) - 2)
-        return stacked_blocks([header, [*text, "All loadings: choice.fit.summary()."], table])
-
+    shortest = [(header_lines(brief_lines(reasons)), list[str]())]
     untested = () if tests is None else tuple(notes(choice_facts.untested(tests)))
     end = ending("choice", choice_notes(choice, tests))
-    return with_cautions(Screen(_title(choice), body, untested, ending=end), cautions)
+    body, brief_body = partial(_body, loadings, layouts), partial(_body, loadings, shortest)
+    screen = with_cautions(Screen(_title(choice), body, untested, ending=end), cautions, untested)
+    assert screen.brief is not None
+    return replace(screen, brief=replace(screen.brief, brief=replace(screen.brief, body=brief_body)))
+
+
+def _body(loadings: Components, layouts: Sequence[tuple[list[str], list[str]]], room: int) -> list[str]:
+    """Return the first header and table with which all loadings have room, or else some of the loadings."""
+    for header, table in layouts:
+        if text := loadings.complete(room - len(stacked_blocks([header, table])) - 1):
+            return stacked_blocks([header, text, table])
+    header, table = layouts[0]
+    if len(layouts) > 1 and len(header) + len(table) + 2 * len(loadings.names) + 3 > room:
+        header, table = layouts[1]
+    text = loadings.lines(room - len(stacked_blocks([header, table])) - 2)
+    return stacked_blocks([header, [*text, "All loadings: choice.fit.summary()."], table])
 
 
 def _title(choice: Chosen) -> str:

@@ -6,15 +6,19 @@ from spcastat.show.templates import TEMPLATES, Template
 
 #: Rows that change the number of components, for notes and for methods sections.
 _LARGE_ROWS = (
-    "{pulled} of {n|# row was|# rows were} larger than 1.5 times the median size and {pulled|was|were} "
-    "shrunk to it to predict and to test k; without this, k would be {k_unshrunk} instead of {k}. "
-    "{rows|Row {names} is|Rows {names}{others? and {others|{others:,} other|{others:,} others}} are} larger "
-    "than 2.5 times the median and {rows|has|have} {share:%0} % of the total variance."
+    "{pulled} of {n|# row was|# rows were} farther from the medians of the variables than 1.5 times the "
+    "median distance, in median absolute deviations, and {pulled|was|were} shrunk to it to predict and "
+    "to test k; without this, k would be {k_unshrunk} instead of {k}. {rows|Row {names} is|Rows "
+    "{names}{others? and {others|{others:,} other|{others:,} others}} are} farther than 2.5 times the median "
+    "and {rows|has|have} "
+    "{share:%0} % of the total variance."
 )
+_LARGE_IN_FIT = " The fit uses the rows as they are; a fit with robust=True is less influenced by such rows."
 _SHRUNK_BRIEFLY = (
-    "{pulled} of {n|# row|# rows} {pulled|was|were} shrunk to predict and to test k, since {pulled|it "
-    "is|they are} large"
+    "{pulled} of {n|# row|# rows}, farther out than 1.5 times the median distance, {pulled|was|were} shrunk "
+    "to predict and to test k"
 )
+_LARGE_SHRUNK = "{pulled|# large row|# large rows} of {n} {pulled|was|were} shrunk to predict and to test k"
 _COPIES_TESTED = (
     "{pairs|# pair of variables has|# pairs of variables have} correlations beyond ±{limit:g}, such as "
     "{first} and {second}: each predicts the other, so k may be too large. Leave one of each pair out."
@@ -38,6 +42,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         note="k = {k}: {reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.} For "
         "comparison: parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
         part="k = {k}: {reason}{end?; {end}}.",
+        brief="{k}, by prediction of held-out rows and tests against noise: choice.k_choice",
     ),
     "component predicts": Template(
         part="{single?component {last} predicts|components {first} {pair?and|to} {last} together predict} a "
@@ -92,9 +97,10 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "large rows": Template(
         label="Rows",
-        line=f"{_SHRUNK_BRIEFLY} (without this, k = {{k_unshrunk}}).",
+        line=_LARGE_ROWS + _LARGE_IN_FIT,
         remark=f"{_SHRUNK_BRIEFLY} (without this, k = {{k_unshrunk}}).",
-        note=_LARGE_ROWS + " A fit with robust=True is less influenced by such rows.",
+        brief=f"{_LARGE_SHRUNK} (without this, k = {{k_unshrunk}}).",
+        note=_LARGE_ROWS + _LARGE_IN_FIT,
         methods=_LARGE_ROWS.replace(" is|", " was|")
         .replace(" are}", " were}")
         .replace("|has|have}", "|had|had}"),
@@ -110,6 +116,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "the median distance from the medians of the variables, in median absolute deviations{differs?; "
         "without this, k would be {k_unshrunk}}. The fit uses the rows as they are.",
         remark=f"{_SHRUNK_BRIEFLY}{{differs? (without this, k = {{k_unshrunk}})}}.",
+        brief=f"{_LARGE_SHRUNK}{{differs? (without this, k = {{k_unshrunk}})}}.",
         methods="For predictions and tests, {pulled|# row|# rows} farther from the centre than 1.5 times the "
         "median distance {pulled|was|were} shrunk to it.",
     ),
@@ -117,14 +124,16 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         label="Copies",
         line=_COPIES_TESTED,
         note=_COPIES_TESTED,
-        remark="Near copies may raise k: {pairs|{first} and {second} have |# pairs of variables, such as "
-        "{first} and {second}, have }|r| > {limit:g}.",
+        remark="Near copies may raise k: {pairs|{short_first} and {short_second} have |# pairs of variables, "
+        "such as {short_first} and {short_second}, have }|r| > {limit:g}.",
+        brief="Near copies may raise k: {pairs|# pair|# pairs} of variables with |r| > {limit:g}.",
     ),
     "remark on rows": Template(
         label="Caution",
         line="{text}",
         warning="{doubtful?{uncapitalised}}",
         remark="{doubtful?|{text}}",
+        brief="{brief}",
     ),
     "headings of tests": Template(
         note="predicts %: the share of the variance of held-out cells{simulated? of simulated rows} that is "
@@ -140,7 +149,12 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "eigenvalues are in the column shrunk}. "
         "cum. %: the cumulative variance{tested? of the tested "
         "variables}.{rules? Broken stick: {stick}.}",
-        part="next p: test against noise after removing the earlier components.",
+        part="predicts %: of the variance of held-out{simulated? simulated} rows. gain: over the last "
+        "component that counts{k?, below the line over the {k|one|{k}} chosen}, in {share?% of the variance|"
+        "variables' worth of variance} (se: standard error). next p: test against noise after removing the "
+        "earlier components.",
+        brief="gain: over the last component that counts{k?, below the line over PC{k}}. "
+        "next p: test against noise after removing the earlier components.",
     ),
     # --- the cardinalities
     "answer": Template(
@@ -167,6 +181,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         line=_SPARSENESS,
         note=_SPARSENESS,
         part="{count:,} of {of_cells} reach {kept}; {rule}",
+        brief="{caution}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} {nothing?were "
+        "chosen|reach {kept}}.}",
     ),
     "share of best prediction": Template(part="{share:%0} % of the best prediction"),
     "share of most explained": Template(

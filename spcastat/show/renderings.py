@@ -308,14 +308,14 @@ class Screen:
 
     def text(self, encoding: str | None = None) -> str:
         """Return the lines as text; characters that the console lacks are written as escapes."""
-        parts = self._parts(encoding)
+        versions = []
         for screen in self._versions():
-            shorter = screen._parts(encoding)
-            if _has_room(shorter) and not hides(shorter[1]):
-                parts = shorter
+            versions.append(screen._parts(encoding))
+            if _completeness(versions[-1])[0] == COMPLETE:
                 break
-            parts = parts if _has_room(parts) else shorter
-        return "\n\n".join("\n".join(part) for part in parts if part)
+        most = max(versions, key=_completeness)  # the first one of several
+        shown = most if _completeness(most)[0] else versions[-1]
+        return "\n\n".join("\n".join(part) for part in shown if part)
 
     def _versions(self) -> Iterator[Screen]:
         """Yield the print, and the same with fewer and fewer words."""
@@ -337,10 +337,22 @@ class Screen:
         return title, self.body(LINES - len(title) - len(foot) - 1 - bool(foot)), foot
 
 
-def _has_room(parts: tuple[list[str], list[str], list[str]]) -> bool:
-    """Return whether a title, a body and what is below it have room in a print."""
+#: How complete a print is that shows everything.
+COMPLETE = 3
+
+
+def _completeness(parts: tuple[list[str], list[str], list[str]]) -> tuple[int, int]:
+    """Return 0 for a print without room, 1 without some components, 2 without other lines, or COMPLETE.
+
+    The second number is minus the number of components that are not shown.
+    """
     title, body, foot = parts
-    return bool(body) and len(title) + len(body) + len(foot) + 1 + bool(foot) <= LINES
+    if not body or len(title) + len(body) + len(foot) + 1 + bool(foot) > LINES:
+        return 0, 0
+    for line in body:
+        if hidden := re.match(r"and ([\d,]+) more components", line):
+            return 1, -int(hidden[1].replace(",", ""))
+    return (2 if hides(body) else COMPLETE), 0
 
 
 #: Stands for the rows of a table that have no room.

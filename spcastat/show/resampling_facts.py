@@ -62,7 +62,7 @@ def similarity(values: pd.Series) -> Fact:
 def about_rows(state: FitState, notice: str) -> Iterator[Fact]:
     """Yield the facts about few clusters, and about rows and columns, and near copies of variables."""
     clusters = few_clusters(state.record.row_design)
-    for text, doubtful in ((clusters, True), (notice, TREATED_AS_INDEPENDENT in notice)):
+    for text, doubtful in ((clusters.text, clusters.doubtful), (notice, TREATED_AS_INDEPENDENT in notice)):
         if text:
             yield caution("notice", text, doubtful)
     if state.record.dropped and (state.record.row_design or {}).get("block_length"):

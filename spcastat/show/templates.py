@@ -35,9 +35,16 @@ def fact(key: str, **values: Any) -> Fact:
     return Fact(key, values)
 
 
-def caution(key: str, text: str, doubtful: bool) -> Fact:
-    """Return a fact with a text that is a warning if it is `doubtful`, or else a remark."""
-    return fact(key, text=text, uncapitalised=f"{text[0].lower()}{text[1:]}", doubtful=doubtful)
+def caution(key: str, text: str, doubtful: bool, brief: str = "") -> Fact:
+    """Return a fact with a text, or a brief one, that is a warning if it is `doubtful`, or else a remark."""
+    brief = brief or text
+    return fact(
+        key,
+        text=text,
+        uncapitalised=f"{text[0].lower()}{text[1:]}",
+        brief=f"{brief[0].lower()}{brief[1:]}" if doubtful else brief,
+        doubtful=doubtful,
+    )
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,8 @@ class Template:
         A short sentence in prints on what a reader must not miss.
     remark : str
         A sentence in prints on what may matter.
+    brief : str
+        The warning, the remark, the line or the part in fewer words, for prints without room.
     cites : tuple of str
         Keys of the papers that the sentence of the methods section cites, or fields with such keys.
     """
@@ -69,6 +78,7 @@ class Template:
     part: str = ""
     warning: str = ""
     remark: str = ""
+    brief: str = ""
     cites: tuple[str, ...] = ()
 
 
@@ -152,6 +162,19 @@ def lines(facts: Iterable[Fact]) -> Iterator[tuple[str, str]]:
             yield template.label, worded(template.line, one_fact.values)
 
 
+def brief_lines(facts: Iterable[Fact]) -> Iterator[tuple[str, str]]:
+    """Yield the labels and texts of the lines, with few words where there are any."""
+    for one_fact in facts:
+        template = TEMPLATES[one_fact.key]
+        if template.line:
+            yield template.label, worded(template.brief or template.line, one_fact.values)
+
+
+def brief(one_fact: Fact) -> str:
+    """Return the wording of a fact in few words."""
+    return worded(TEMPLATES[one_fact.key].brief, one_fact.values)
+
+
 def line(one_fact: Fact) -> str:
     """Return the line of a fact, without its label."""
     return worded(TEMPLATES[one_fact.key].line, one_fact.values)
@@ -164,18 +187,20 @@ def notes(facts: Iterable[Fact]) -> Iterator[str]:
             yield worded(note, one_fact.values)
 
 
-def warnings(facts: Iterable[Fact]) -> Iterator[str]:
-    """Yield the warnings."""
+def warnings(facts: Iterable[Fact], brief: bool = False) -> Iterator[str]:
+    """Yield the warnings, in few words if `brief`."""
     for one_fact in facts:
-        if text := worded(TEMPLATES[one_fact.key].warning, one_fact.values):
-            yield text
+        template = TEMPLATES[one_fact.key]
+        if text := worded(template.warning, one_fact.values):
+            yield worded(template.brief, one_fact.values) if brief and template.brief else text
 
 
-def remarks(facts: Iterable[Fact]) -> Iterator[str]:
-    """Yield the remarks."""
+def remarks(facts: Iterable[Fact], brief: bool = False) -> Iterator[str]:
+    """Yield the remarks, in few words if `brief`."""
     for one_fact in facts:
-        if text := worded(TEMPLATES[one_fact.key].remark, one_fact.values):
-            yield text
+        template = TEMPLATES[one_fact.key]
+        if text := worded(template.remark, one_fact.values):
+            yield worded(template.brief, one_fact.values) if brief and template.brief else text
 
 
 def explained_warnings(facts: Iterable[Fact]) -> Iterator[str]:

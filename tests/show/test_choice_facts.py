@@ -181,10 +181,28 @@ def test_cautions_on_rows_copies_and_the_last_component():
     tests.large = SimpleNamespace(labels=list("abcde"), share=0.5, pulled=5, n=80, k=4)
     large = facts_of(choice_facts.large_rows(tests))["large rows"]
     assert (large["names"], large["others"]) == ("a, b, c", 2)
-    assert choice_facts.shrunk_rows(tests, tests.large).values["differs"]
+    assert [fact.key for fact in choice_facts.shrunk(tests)] == ["large rows"]
+    tests.large.labels = []
+    assert facts_of(choice_facts.shrunk(tests))["shrunk rows"]["differs"]
     tests.found.k, tests.most = 4, 4
     cautions = facts_of(choice_facts.number_cautions(tests))
     assert not cautions["last counts"]["possible"]
+
+
+def test_a_fit_that_others_dominate_is_not_shown_beside_the_choice():
+    """The sparsest fit of another family predicts 97 % with 18 loadings, and the best one 100 % with 18."""
+    table = pd.DataFrame(
+        {
+            "nonzeros": [7, 13, 18, 18, 27],
+            "kept": [0.61, 0.95, 0.97, 1.0, 0.99],
+            "family": ["partition", "rotated", "equal", "rotated", "equal"],
+        }
+    )
+    selected = SimpleNamespace(place=1, best=3)
+    choice = SimpleNamespace(table=table, selected=selected, counted="nonzeros", units=9, cells=27)
+    assert choice_facts.compared(choice) == [0, 1, 3]
+    table.loc[2, "kept"] = 1.0  # as good as the best one
+    assert choice_facts.compared(choice) == [0, 1, 2, 3]
 
 
 def test_components_that_predict_together_only_are_named_in_methods():

@@ -145,6 +145,34 @@ def test_remarks_of_a_choice_are_shortened_before_components_are_hidden():
     assert "each predicts the other" in said(k_choice.notes)
 
 
+def test_notes_and_summaries_say_once_that_rows_were_shrunk():
+    table = many_components()
+    k_choice = sp.choose_k(table, scale=True)
+    choice = sp.choose(table, scale=True, effort="quick", repeats=1, rng=0)
+    for texts in (k_choice.notes, choice.notes, [str(k_choice.summary())], [str(choice.summary())]):
+        assert said(" ".join(texts)).count("shrunk to predict and to test k") == 1
+
+
+def test_every_component_of_a_choice_is_printed_before_its_reasons():
+    """With seven components and every remark the reasons for their number are in choice.k_choice only."""
+    choice = sp.choose(many_components(), scale=True, effort="quick", repeats=1, rng=0)
+    text = str(choice)
+    assert len(text.splitlines()) <= 25
+    assert choice.k == 7
+    assert all(f"PC{j + 1} " in text for j in range(choice.k))
+    assert "more components" not in text
+
+
+def test_crowded_remarks_name_the_option_that_helps():
+    from spcastat.inputs.dependence import Neighbours
+
+    for kind, option in (("serial", "block_length="), ("sorted or grouped", "clusters=")):
+        ((text, brief),) = Neighbours(kind, 0.5).sentences()
+        assert option in text
+        assert option in brief
+        assert len(brief) <= 80
+
+
 def test_a_number_of_components_has_no_eigenvalues_of_noise_beside_another_test():
     """Parallel analysis is for comparison: its columns are in the summary, with what hides a component."""
     k_choice = sp.choose_k(many_components(), scale=True)
