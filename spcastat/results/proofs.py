@@ -28,7 +28,7 @@ from spcastat.show.facts import headline
 from spcastat.show.grid import Document, Row, Table
 from spcastat.show.proof_facts import percent_text, proof_sentence, search_ended
 from spcastat.show.renderings import Outcome, Screen, ending, screen_of
-from spcastat.show.templates import lines, part
+from spcastat.show.templates import lines, notes, part
 
 if TYPE_CHECKING:
     from spcastat.hints import Progress
@@ -61,9 +61,11 @@ class Certificate(Picklable, Outcome):
 
     def _screen(self) -> Screen:
         proven, closing = self._numbers, ending(self._short_name, [])
-        reasons = [f"The search {text}." for _, text in lines(search_ended(proven, self._state))]
+        reasons = notes(search_ended(proven, self._state))
         tables = () if proven.scope == "joint" else (_bounds(self.table, proven),)
-        screen = screen_of(Document(_fit_text(self._state), tables=tables), closing)
+        fitted = _fit_text(self._state)
+        fitted = fitted.replace("Sparse", "sparse", 1) if fitted.startswith("Sparse") else fitted
+        screen = screen_of(Document(f"{_title(proven)}: {fitted}", tables=tables), closing)
         return dataclasses.replace(screen, sentences=(self.sentence, *reasons))
 
     @property
@@ -139,8 +141,8 @@ def _document(table: pd.DataFrame, proven: Proven, state: FitState, sentence: st
 
 def _title(proven: Proven) -> str:
     if proven.scope != "joint":
-        return "Optimality of each component"
-    return "Joint proof" if proven.rows[0]["optimal"] else "Joint bound"
+        return "Bound of each component"
+    return "Proof of optimality" if proven.rows[0]["optimal"] else "Bound of all components together"
 
 
 def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
@@ -154,7 +156,12 @@ def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
             bound = percent_text(row["upper_bound"], up=True)
         gap = _gap_text(row["gap"]) if np.isfinite(row["gap"]) else ""
         rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "not proven")))
-    headings = ("value, %" if joint else "adjusted variance", f"bound{', %' * joint}", "gap, %", "optimal")
+    headings = (
+        "value, %" if joint else "adjusted variance",
+        f"bound{', %' * joint}",
+        "gap, % of value",
+        "optimal",
+    )
     return Table("", headings, tuple(rows))
 
 

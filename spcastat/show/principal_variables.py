@@ -161,11 +161,10 @@ def _own_row(about: PrincipalSet) -> int:
 
 
 def _proof(about: PrincipalSet) -> Fact:
-    gap = about.bound / about.share - 1.0
     return fact(
         "search for variables",
         proven=about.is_proven,
-        gap=gap,
+        bound=np.ceil(1e4 * about.bound - 1e-6) / 1e4,
         size="" if about.budget is not None else f" of {len(about.chosen)}",
     )
 

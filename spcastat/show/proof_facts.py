@@ -13,6 +13,21 @@ from spcastat.labels import full_names, some_of
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.show.templates import TEMPLATES, Fact, Template, fact, methods, worded
 
+#: Why the bounds are no lower: the end of a sentence that begins with "The search was", "An", "The search".
+_STOPPED = (
+    "{interrupted?interrupted|stopped by the {reason}} after {seconds} s{interrupted?|; a larger {option}= "
+    "may lower the bound}"
+)
+_EACH = "{joint?; certify(joint=False) bounds each component given the earlier ones}"
+_NOT_FEASIBLE = (
+    "exhaustive search is not feasible for {p|# variable|# variables} ({reason}), so this is a general "
+    f"bound, which more time does not lower{_EACH}"
+)
+_NOT_TIGHT = (
+    "examined all supports, but its bounds for some of them are not tight, and more time does not lower "
+    f"them{_EACH}"
+)
+
 #: Key of a fact -> its wordings.
 PROOF_TEMPLATES: dict[str, Template] = {
     # --- all components together
@@ -47,8 +62,9 @@ PROOF_TEMPLATES: dict[str, Template] = {
     ),
     # --- each component, given the earlier ones
     "each component optimal": Template(
-        line="Each component is proven optimal, given the earlier ones.",
-        methods="Each component was proven optimal, given the earlier ones.",
+        line="{k|The component is proven optimal|Each component is proven optimal, given the earlier ones}.",
+        methods="{k|The component was proven optimal|Each component was proven optimal, given the earlier "
+        "ones}.",
     ),
     "components optimal": Template(
         line="Proven optimal, given the earlier components: {names}.",
@@ -69,17 +85,13 @@ PROOF_TEMPLATES: dict[str, Template] = {
         line="Earlier components are held fixed; certify(joint=True) bounds all together."
     ),
     # --- why a bound is no lower
-    "search stopped": Template(
+    "search stopped": Template(label="Search", line=_STOPPED, note=f"The search was {_STOPPED}."),
+    "search not feasible": Template(
         label="Search",
-        line="was {interrupted?interrupted|stopped by the {reason}} after {seconds} s{interrupted?|; a "
-        "larger {option}= may lower the bound}",
+        line=f"an {_NOT_FEASIBLE}",
+        note=f"An {_NOT_FEASIBLE}. It is feasible for fewer variables or nonzero loadings.",
     ),
-    "search impossible": Template(
-        label="Search",
-        line="is not possible among {p|# variable|# variables} ({reason}), so this is a general bound, "
-        "which more time does not lower{joint?; certify(joint=False) bounds each component given the "
-        "earlier ones}. Searches are possible for fewer variables or nonzero loadings",
-    ),
+    "search not tight": Template(label="Search", line=_NOT_TIGHT, note=f"The search {_NOT_TIGHT}."),
     # --- what the bound holds for
     **{
         key: Template(line=text, methods=text.replace("is that", "was that").replace("holds", "held"))
@@ -150,7 +162,7 @@ def _component_bounds(proven: Proven, names: list[str]) -> Iterator[Fact]:
     """Yield the bounds for each component, given the earlier ones."""
     optimal = [name for name, row in zip(names, proven.rows, strict=True) if row["optimal"]]
     if len(optimal) == len(names):
-        yield fact("each component optimal")
+        yield fact("each component optimal", k=len(names))
         return
     gaps = [
         fact("gap of component", name=name, gain=percent_text(row["gap"] / 100.0, up=True))
@@ -178,6 +190,8 @@ def _component_bounds(proven: Proven, names: list[str]) -> Iterator[Fact]:
 ROUNDING_GAP = 1e-7
 #: The beginning of `proof` of the bound by variances alone; what is in brackets at its end.
 SUM_OF_VARIANCES, _REASON = "sum of the largest variances", re.compile(r"\(([^()]+)\)(?:, [^()]*)?$")
+#: Why a search ended that examined all supports.
+NOT_TIGHT = "bound not tight"
 #: Why a search stopped that more time or nodes would continue -> the option.
 STOPS = {"time limit": "time_limit", "node limit": "max_nodes", "interrupted": ""}
 
@@ -200,7 +214,8 @@ def search_ended(proven: Proven, state: FitState) -> Iterator[Fact]:
                 option=STOPS[reason],
             )
         else:
-            yield fact("search impossible", reason=reason, p=state.record.p, joint=proven.scope == "joint")
+            key = "search not tight" if reason == NOT_TIGHT else "search not feasible"
+            yield fact(key, reason=reason, p=state.record.p, joint=proven.scope == "joint")
 
 
 def percent_text(share: float, up: bool = False, rounding: float = 1e-7) -> str:

@@ -619,8 +619,8 @@ TEMPLATES: dict[str, Template] = {
     "costs of variables": Template(label="Cost", line="{spent:g} of {budget:g}"),
     "search for variables": Template(
         label="Search",
-        line="{proven?no other set{size} is better (proven)|found by exchanges; another set{size} reproduces "
-        "at most {gap:%1} % more (certify())}",
+        line="{proven?no other set{size} is better (proven)|found by exchanges; no set{size} reproduces "
+        "more than {bound:%2} % (proven; certify() may lower this)}",
         methods="{proven?A branch-and-bound search proved that no other set{size} reproduces more.}",
     ),
     "held-out variables": Template(

@@ -96,15 +96,15 @@ def test_prints_name_no_attribute_that_the_result_lacks():
 
 
 def test_a_bound_of_many_variables_says_why_it_is_no_lower_and_names_the_data():
-    """With 300 variables no search of both components is possible, and a search of one needs many nodes."""
+    """With 300 variables no search of both components is feasible, and a search of one needs many nodes."""
     fit = sp.spca(rows(40, 300), 2, 20, scale=True, method="greedy")
     bound = fit.certify(joint=True)
     assert said(bound).startswith(
-        "Sparse PCA of 40 rows and 300 variables, scaled to unit variance: 2 components with 20 nonzero "
-        "loadings each"
+        "Bound of all components together: sparse PCA of 40 rows and 300 variables, scaled to unit variance: "
+        "2 components with 20 nonzero loadings each"
     )
     for text in (bound, bound.summary()):
-        assert "is not possible among 300 variables (too many supports)" in said(text)
+        assert "n exhaustive search is not feasible for 300 variables (too many supports)" in said(text)
         assert "certify(joint=False) bounds each component" in said(text)
     assert "sum of the 40 largest variances" in said(bound)
     singly = fit.certify(joint=False, max_nodes=1)
