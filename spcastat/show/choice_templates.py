@@ -18,7 +18,10 @@ _SHRUNK_BRIEFLY = (
     "{pulled} of {n|# row|# rows}, farther out than 1.5 times the median distance, {pulled|was|were} shrunk "
     "to predict and to test k"
 )
-_LARGE_SHRUNK = "{pulled|# large row|# large rows} of {n} {pulled|was|were} shrunk to predict and to test k"
+_LARGE_SHRUNK = (
+    "{pulled} of {n|# row|# rows} {pulled|was|were} shrunk to predict and to test k, since {pulled|it "
+    "is|they are} large"
+)
 _COPIES_TESTED = (
     "{pairs|# pair of variables has|# pairs of variables have} correlations beyond ±{limit:g}, such as "
     "{first} and {second}: each predicts the other, so k may be too large. Leave one of each pair out."

@@ -251,10 +251,11 @@ def test_rows_that_change_the_number_are_named():
     share = (Z.iloc[16] ** 2).sum() / (Z**2).to_numpy().sum()
     assert found.k == 2
     said = (
-        "3 of 100 rows were larger than 1.5 times the median size and were shrunk to it to predict and to "
-        "test k; without this, k would be 0 instead of 2. Row r17 is larger than 2.5 times the median and "
-        f"has {100 * share:.0f} % of the total variance. A fit with robust=True is less influenced by such "
-        "rows."
+        "3 of 100 rows were farther from the medians of the variables than 1.5 times the median distance, in "
+        "median absolute deviations, and were shrunk to it to predict and to test k; without this, k would "
+        "be 0 instead of 2. Row r17 is farther than 2.5 times the median and has "
+        f"{100 * share:.0f} % of the total variance. The fit uses the rows as they are; a fit with "
+        "robust=True is less influenced by such rows."
     )
     assert found._large_rows.pulled == 3
     for text in (
@@ -330,8 +331,8 @@ def test_the_print_is_one_screen_and_its_summary_explains_the_columns():
     assert max(map(len, lines)) <= 80
     assert lines[0] == f"Number of components: {found.k}"
     assert "Rows look sorted or grouped (scores of successive rows" in str(found)
-    assert "gain: " not in str(found)
-    assert "gain: " in " ".join(found.notes)
+    assert f"below the line over the {found.k} chosen" in " ".join(str(found).split())
+    assert "gain: the increase over the last number of components that counts" in " ".join(found.notes)
     assert "gain: " in found.summary().as_text()
 
 
