@@ -362,9 +362,7 @@ class SpcoResult(Picklable, Shown):
         )
         loadings = loadings_table(self.loadings, VariableArrangement(max_rows=40), digits=digits)
         note = (
-            "Coordinates are scores on these loadings, soft-thresholded; the loadings are dense. CPEV: "
-            "adjusted variance of the scores before thresholding; coordinates: the variance that the sparse "
-            "coordinates reproduce."
+            f"Coordinates are scores on these loadings, soft-thresholded; the loadings are dense. {MEANINGS}"
         )
         tables = (loadings, _shares_table(self.variance))
         document = Document("Sparse principal coordinates", facts, tables, (note,))
@@ -378,7 +376,7 @@ class SpcoResult(Picklable, Shown):
         k = plural(self._A.shape[1], "component")
         title = f"Sparse principal coordinates of {n} and {p}, {self._scaling}: {k}"
         sentence = f"Penalty {self.penalty:.6g}; {ADVICE[self.status]} ({plural(self.n_iter, 'iteration')})."
-        return print_of_coordinates(title, self.loadings, self.variance, sentence, self.notes)
+        return print_of_coordinates(title, self.loadings, self.variance, MEANINGS, sentence, self.notes)
 
 
 def _shares_table(variance: pd.DataFrame) -> Table:
@@ -502,3 +500,10 @@ def _coordinates_document(table: pd.DataFrame, option: str) -> Document:
     return Document(
         f"Path of {plural(len(table), 'fit')}", (), (Table(option, headings, tuple(rows)),), (note,)
     )
+
+
+#: What the rows of shares mean.
+MEANINGS = (
+    "CPEV: adjusted variance of the scores before thresholding; coordinates: the variance that the sparse "
+    "coordinates reproduce."
+)

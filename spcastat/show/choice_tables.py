@@ -269,50 +269,47 @@ def _alternatives_table(choice: Chosen) -> Table:
 
 
 def _alternatives_in_words(choice: Chosen) -> str:
-    """Return how much the fits beside the choice keep, or else their PEV."""
+    """Return how much the fits beside the choice keep, or else their PEV; "" without such fits."""
     texts: list[str] = []
+    whole = " of PCA's variance" if choice.by == "variance" else " of the best"
     for place in choice_facts.compared(choice):
         line = choice.table.iloc[place]
         share_kept = line["relative_adjusted" if choice.by == "variance" else "kept"]
         count = int(line["nonzeros"])
         if place != choice.selected.place:
             subject = f"{count:,}{'' if texts else ' loading' if count == 1 else ' loadings'}"
-            reach = f"reach{'es' * (count == 1)} {percent(share_kept, 0)} %"
+            reach = f"reach{'es' * (count == 1)} {percent(share_kept, 0)} %{'' if texts else whole}"
             share = f"have PEV {percent(line['pev'], 0)} %" if np.isnan(share_kept) else reach
             texts.append(f"{subject} {share} ({fit_name(choice, line)})")
-    return f"{'; '.join(texts)}: choice.alternatives" if texts else "none"
+    return f"{'; '.join(texts)}: choice.alternatives" if texts else ""
 
 
 def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
-    """Return the print: the answer, why, its loadings, and the fits beside it if there is room."""
+    """Return the print: the answer, why, the fits beside it if there is room, and its loadings."""
     loadings = loadings_only(choice.state)
-    fits = render_tables(Document("", tables=(_alternatives_table(choice),)), WIDTH)
     about = _header(choice, tests)
     # what to do about unequal variances comes first, since it changes the whole choice
     cautions = [item for item in about if is_caution(item) and item.key != "unequal variances"]
     reasons = [item for item in about if item not in cautions]
     header = list(lines(reasons))
-    shorter = [*header, ("Others", _alternatives_in_words(choice))]
-    layouts = [(header_lines(header), fits), (header_lines(shorter), []), (header_lines(header), [])]
-    shortest = [(header_lines(brief_lines(reasons)), list[str]())]
+    others = _alternatives_in_words(choice)
+    headers = [header_lines([*header, *[("Others", others)] * bool(others)]), header_lines(header)]
     untested = () if tests is None else tuple(notes(choice_facts.untested(tests)))
     end = ending("choice", choice_notes(choice, tests))
-    body, brief_body = partial(_body, loadings, layouts), partial(_body, loadings, shortest)
+    body = partial(_body, loadings, headers)
+    brief_body = partial(_body, loadings, [header_lines(brief_lines(reasons))])
     screen = with_cautions(Screen(_title(choice), body, untested, ending=end), cautions, untested)
     assert screen.brief is not None
     return replace(screen, brief=replace(screen.brief, brief=replace(screen.brief, body=brief_body)))
 
 
-def _body(loadings: Components, layouts: Sequence[tuple[list[str], list[str]]], room: int) -> list[str]:
-    """Return the first header and table with which all loadings have room, or else some of the loadings."""
-    for header, table in layouts:
-        if text := loadings.complete(room - len(stacked_blocks([header, table])) - 1):
-            return stacked_blocks([header, text, table])
-    header, table = layouts[0]
-    if len(layouts) > 1 and len(header) + len(table) + 2 * len(loadings.names) + 3 > room:
-        header, table = layouts[1]
-    text = loadings.lines(room - len(stacked_blocks([header, table])) - 2)
-    return stacked_blocks([header, [*text, "All loadings: choice.fit.summary()."], table])
+def _body(loadings: Components, headers: Sequence[list[str]], room: int) -> list[str]:
+    """Return the first header with which all loadings have room, or else the first and some loadings."""
+    for header in headers:
+        if text := loadings.complete(room - len(header) - 1):
+            return stacked_blocks([header, text])
+    text = loadings.lines(room - len(headers[0]) - 2)
+    return stacked_blocks([headers[0], [*text, "All loadings: choice.fit.summary()."]])
 
 
 def _title(choice: Chosen) -> str:

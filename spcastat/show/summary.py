@@ -854,6 +854,7 @@ def print_of_coordinates(
     title: str,
     loadings: pd.DataFrame,
     variance: pd.DataFrame,
+    meanings: str,
     sentence: str,
     notes: Sequence[str],
 ) -> Screen:
@@ -875,4 +876,6 @@ def print_of_coordinates(
         [zeros],
         ("CPEV", "coord.", "PCA", "zeros"),
     )
-    return Screen(title, components.lines, (sentence,), (), renderings.ending("fit", notes))
+    end = renderings.ending("fit", notes)
+    brief = Screen(title, components.lines, (sentence,), ending=end)  # the meanings are in the notes
+    return Screen(title, components.lines, (meanings, sentence), ending=end, brief=brief)

@@ -834,14 +834,15 @@ def test_prints_have_one_screen_and_are_the_same_when_loaded(kind):
     assert is_complete != ("All loadings: choice.fit.summary()." in lines)
 
 
-def test_a_choice_prints_the_fits_beside_it_in_a_table_or_in_a_line():
-    """A table if loadings leave room for it; `alternatives` has the same fits with their calls."""
+def test_a_choice_prints_the_fits_beside_it_in_a_line():
+    """`alternatives` has the same fits with their calls, and notebooks have a table of them."""
     few = sp.choose(sp.datasets.load_pitprops(), n_obs=180)
-    assert "Others  7 loadings reach 66 %" in str(few)
+    assert "Others  7 loadings reach 66 % of the best (partition, 6 left out)" in str(few)
     assert "choice.alternatives" in str(few)
     assert "Single divisions into folds give 3 or 5." in " ".join(str(few).split())
     one = sp.choose(sp.datasets.load_judges().iloc[:, :6], k=1, scale=True, repeats=1)
-    assert "<- chosen" in str(one)
+    assert "<- chosen" not in str(one)
+    assert "&lt;- chosen" in one._repr_html_()
 
 
 def test_the_summary_has_all_candidates_and_the_tests_of_components():
