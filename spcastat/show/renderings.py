@@ -544,10 +544,12 @@ class Item:
         if shortest or not most:
             return words_in_lines(self.words, width, line_limit)
         versions = [*self.longer, self.words]
-        chosen = next(words for words in versions if words_with_room(words, width, line_limit) == most)
+        number = next(
+            i for i, words in enumerate(versions) if words_with_room(words, width, line_limit) == most
+        )
         return [
-            next(line for line in lines if grid.display_width(line) <= width)
-            for lines in _same_lines(versions[: versions.index(chosen) + 1], chosen, most, width)
+            next((line for line in lines if grid.display_width(line) <= width), lines[-1])
+            for lines in _same_lines(versions, versions[number], most, width)
         ]
 
 

@@ -155,6 +155,7 @@ def test_names_are_as_long_as_their_line_has_room_for():
     (line,) = words.lines(78, 1, shortest=False)
     assert line.endswith("and 4 more")
     assert line.startswith("0.5 aaaaaaaaaaaa_aaaaaaaaaaaa, 0.5 bbbbbbbbbbbb_bbbbbbbbbbbb,")
+    assert words.lines(10, 3, shortest=False)[-1] == "and 4 more"  # no line has room for one word
     short = words.lines(78, 1, shortest=True)
     assert short[0].endswith("more")
 
