@@ -214,13 +214,6 @@ def loadings_variance(state: FitState) -> pd.DataFrame:
     )
 
 
-def loadings_shares(state: FitState) -> pd.Series:
-    """Return the share of each component in the total variance, labelled for a biplot."""
-    explained = loadings_variance(state)["share of total"]
-    explained.attrs["share"] = "explained"
-    return explained
-
-
 def communalities(state: FitState) -> pd.Series:
     """Return the share of each variable's variance that its loadings explain, length p; NaN if constant."""
     variances, squares = state.moments.variances, (with_loadings(state).V ** 2).sum(axis=1)

@@ -145,6 +145,8 @@ class BlockLayout:
         Where bars and names begin in a column.
     ticks : tuple of float
         Values that a scale below the rows marks; by default there is no scale.
+    ends : (float, float)
+        Values at the ends of the scale.
     """
 
     size: float
@@ -164,6 +166,7 @@ class BlockLayout:
     zero: float = 0.0
     name_start: float = 0.0
     ticks: tuple[float, ...] = ()
+    ends: tuple[float, float] = (0.0, 0.0)
 
     def widened(self, room: float, span: tuple[float, float]) -> BlockLayout:
         """Return the layout with bars that take more points, where `span` had room."""
@@ -181,9 +184,10 @@ class BlockLayout:
         """Return the layout with higher lines."""
         return replace(self, line=self.line * factor, height=self.height * factor)
 
-    def with_scale(self, ticks: Sequence[float]) -> BlockLayout:
-        """Return the layout with a scale below the rows."""
-        return replace(self, ticks=tuple(ticks), height=self.height + SCALE_LINES * self.line)
+    def with_scale(self, ticks: Sequence[float], span: tuple[float, float]) -> BlockLayout:
+        """Return the layout with a scale below the rows, as long as the bars may be."""
+        height = self.height + SCALE_LINES * self.line
+        return replace(self, ticks=tuple(ticks), ends=span, height=height)
 
 
 @dataclass(frozen=True)
@@ -482,7 +486,8 @@ class Block(Artist):
         """Yield a scale of the bars below the last row."""
         y = layout.height - (SCALE_LINES - SCALE_DISTANCE) * layout.line
         at = [layout.zero + layout.unit * tick for tick in layout.ticks]
-        yield self._line([min(at), max(at)], [y, y], self.ink, 0.6)
+        ends = [layout.zero + layout.unit * end for end in layout.ends]
+        yield self._line(ends, [y, y], self.ink, 0.6)
         for x, tick in zip(at, layout.ticks, strict=True):
             yield self._line([x, x], [y, y + TICK * layout.line], self.ink, 0.6)
             middle = max(x, 0.5 * width_of(tick_text(tick), layout.size))

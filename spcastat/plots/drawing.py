@@ -484,6 +484,13 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
     return [f"{name} ({share})" if share else name for name, share in pairs]
 
 
+def sentence_on_shares(shares: pd.Series | None, drawn_texts: Iterable[str]) -> list[str]:
+    """Return the sentence of a note on what percentages are, in a list; nothing if no text has one."""
+    if shares is None or not any("%" in text for text in drawn_texts):
+        return []
+    return [f"%: {shares.attrs.get('share', 'of the total variance')}."]
+
+
 def share_texts(components: Sequence[Any], shares: Any, decimals: int = 1) -> list[str]:
     """Return the shares of components as text, "" without one; raise as `axis_names`."""
     if shares is None:
@@ -540,10 +547,10 @@ def write(ax: Axes, text: str, at: Any, away: tuple[float, float] = (0.0, 0.0), 
 # --- the note below the axes ----------------------------------------------------------------------
 
 
-def write_note(ax: Axes, sentences: Iterable[str], below: float | None = None) -> Annotation | None:
+def write_note(ax: Axes, sentences: Iterable[str], last_panel: Any = None) -> Annotation | None:
     """Write sentences below the label of the x axis, from the left end of the names beside the axes.
 
-    With `below`, so many points below the axes, whose label it does not follow.
+    If the axes contain panels, the label is that of the last one.
     """
     if not any(sentences := list(sentences)):
         return None
@@ -552,10 +559,15 @@ def write_note(ax: Axes, sentences: Iterable[str], below: float | None = None) -
         boxes = [part.yaxis.get_tightbbox(renderer) for part in (ax, *ax.child_axes) if part.axison]
         return Bbox.union([ax.get_window_extent(renderer), *(box for box in boxes if box is not None)])
 
+    def numbers_below(renderer: Any) -> Bbox:
+        panel = last_panel or ax
+        panel.apply_aspect(None if panel is ax else panel.get_axes_locator()(panel, renderer))
+        return panel.xaxis.get_tightbbox(renderer) or panel.get_window_extent(renderer)
+
     style: dict[str, Any] = {"va": "top", "fontsize": _note_size(), "color": shade(ax, 0.7), "gid": NOTE}
-    style["xycoords"] = (names_beside, ax.xaxis.label if below is None else "axes fraction")
+    style["xycoords"] = (names_beside, numbers_below)
     lines = wrapped(" ".join(filter(None, sentences)), NOTE_WIDTH * place_width(ax) / HINTED, _note_size())
-    return write(ax, "\n".join(lines), (0.0, 0.0), (0, -(below or 4.0)), **style)
+    return write(ax, "\n".join(lines), (0.0, 0.0), (0, -4.0), **style)
 
 
 def note_below(ax: Axes, text: str, size: float) -> Text:

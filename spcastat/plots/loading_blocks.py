@@ -29,7 +29,7 @@ from spcastat.plots.blocks import (
     tick_text,
 )
 from spcastat.plots.drawing import place_of, position_of
-from spcastat.plots.texts import NAME_LINES, lines_of, width_of
+from spcastat.plots.texts import NAME_LINES, labels_for, width_of, wrapped
 from spcastat.plots.ticks import round_numbers
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ NARROWEST_COLUMN = 14.0
 BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
 #: Where there is more room than needed, lines are up to so many times as high.
 HIGHEST_LINE = 3.4
-#: Space between the last row and the label if there is no scale, in lines.
+#: The most lines of a caption.
+CAPTION_LINES = 4
+#: Space between the last row and the caption if there is no scale, in lines.
 BEFORE_LABEL = 0.3
 #: The least distance of the ticks of a scale, in font sizes.
 TICK_DISTANCE = 4.0
@@ -78,7 +80,7 @@ def draw_blocks(
     data: pd.DataFrame,
     headings: Sequence[str],
     *,
-    label: str,
+    caption: str,
     hidden: Sequence[int],
     limits: NDArray[np.float64] | None = None,
     strong: NDArray[np.bool_] | None = None,
@@ -93,8 +95,8 @@ def draw_blocks(
     data : DataFrame, variables by components
         With ``attrs["sections"]``, the section of each variable, or none.
     headings : sequence of str
-    label : str
-        What the values are, below the scale.
+    caption : str
+        What the values and marks are, below the scale.
     hidden : sequence of int
         For each component, the number of variables that are not in `data`.
     limits : ndarray of shape (rows, k, 2), optional
@@ -122,7 +124,7 @@ def draw_blocks(
         blocks.append(Block(ax, rows, threshold=threshold))
         heads.append(heading)
         counts.append(hidden[j])
-    return LoadingColumns(ax, blocks, heads, counts, label)
+    return LoadingColumns(ax, blocks, heads, counts, caption)
 
 
 def _is_shown(values: NDArray[np.float64], limits: NDArray[np.float64] | None) -> NDArray[np.bool_]:
@@ -177,17 +179,17 @@ class LoadingColumns:
     headings : list of str
     hidden : list of int
         For each block, the number of variables that have no row.
-    label : str
-        What the values are.
+    caption : str
+        What the values and marks are.
     """
 
     def __init__(
-        self, ax: Axes, blocks: list[Block], headings: list[str], hidden: list[int], label: str
+        self, ax: Axes, blocks: list[Block], headings: list[str], hidden: list[int], caption: str
     ) -> None:
         self.ax, self.blocks, self.headings, self.hidden = ax, blocks, headings, hidden
         self.rest = Block(ax, [])  # says how many components have no room
-        self.label = label
-        self.label_lines = [Block(ax, [], heading_weight="normal") for _ in range(NAME_LINES)]
+        self.caption = caption
+        self.caption_lines = [Block(ax, [], heading_weight="normal") for _ in range(CAPTION_LINES)]
         ends = [end for block in blocks for row in block.rows for end in row.ends]
         ends += [block.threshold for block in blocks if block.threshold is not None]
         self.span = min(ends), max(ends)
@@ -210,16 +212,16 @@ class LoadingColumns:
         for block in self.blocks:
             block.layout = None
         placed = self.layouts[key]
-        blocks = [*self.blocks[: self._count_drawn(placed)], self.rest, *self.label_lines]
+        blocks = [*self.blocks[: self._count_drawn(placed)], self.rest, *self.caption_lines]
         for block, (layout, x, y) in zip(blocks, placed, strict=True):
             block.layout = layout if layout.heading or layout.labels else None
             block.corner = (box.x0 + x * pixels, box.y1 - y * pixels)
         return position_of(ax, box)
 
     def arranged(self, width: float, height: float) -> list[Placed]:
-        """Return layout and position of every block, with a scale below each column, and the label.
+        """Return layout and position of every block, with a scale below each column, and the caption.
 
-        The label has room before any row. There is no scale if it would take the room of names, and the
+        The caption has room before any row. There is no scale if it would take the room of names, and the
         numbers beside the bars say as much.
         """
         placed = self._best_placed(width, height, True)
@@ -233,7 +235,7 @@ class LoadingColumns:
 
     def _count_drawn(self, placed: list[Placed]) -> int:
         """Return how many components are drawn."""
-        return len(placed) - 1 - len(self.label_lines)
+        return len(placed) - 1 - len(self.caption_lines)
 
     def _without_room(self, placed: list[Placed]) -> int:
         """Return how many components and variables have no room, or not enough for their whole names."""
@@ -285,8 +287,9 @@ class LoadingColumns:
         unit = room / (self.span[1] - self.span[0])
         placed: list[Placed] = []
         line = BLOCK_LINE * size
-        label_lines = lines_of(self.label, width, size)
-        reserved = len(label_lines) + (SCALE_LINES if scale else BEFORE_LABEL)
+        caption_size = min(size, drawing.name_size())
+        caption = caption_lines(self.caption, width, caption_size)
+        reserved = len(caption) * caption_size / size + (SCALE_LINES if scale else BEFORE_LABEL)
         x, y, cost, lines = 0.0, 0.0, 0.0, height / line - reserved
         block_count = self._count_of_blocks(count, lines)
         undrawn = len(self.blocks) - block_count
@@ -317,11 +320,11 @@ class LoadingColumns:
         remainder = f"and {undrawn} more components" if undrawn else ""
         placed.append((BlockSpace(unit, size, column, 1, heading=remainder).lay_out([]), x, y))
         in_first_column = [place for place in placed if place[1] == 0.0]
-        is_narrow = all(width_of(words, size) <= column for words in label_lines)
+        is_narrow = all(width_of(words, caption_size) <= column for words in caption)
         y = _depth(in_first_column if is_narrow else placed) + BEFORE_LABEL * line * (not scale)
-        for i in range(NAME_LINES):
-            words = "".join(label_lines[i : i + 1])
-            placed.append((BlockSpace(unit, size, width, 1, heading=words).lay_out([]), 0.0, y + i * line))
+        for i in range(CAPTION_LINES):
+            space = BlockSpace(unit, caption_size, width, 1, heading="".join(caption[i : i + 1]))
+            placed.append((space.lay_out([]), 0.0, y + i * BLOCK_LINE * caption_size))
         for block, hidden in zip(self.blocks[block_count:], self.hidden[block_count:], strict=True):
             cost += len(block.rows) + hidden + NAMED_COST * (NAMED_VARIABLES + 1)
         return cost, placed
@@ -339,7 +342,7 @@ class LoadingColumns:
             if layout.labels:
                 layout = layout.widened(spare, self.span)
                 if scale and i == last_in_column[x]:
-                    layout = layout.with_scale(ticks)
+                    layout = layout.with_scale(ticks, self.span)
             finished.append((layout, x, y))
         return finished
 
@@ -412,6 +415,17 @@ class LoadingColumns:
                 yield number, members, [rows + min(rows, spare) for rows in quota]
 
 
+def caption_of(label: str, sentences: Sequence[str]) -> str:
+    """Return a caption: what the values are, and further sentences."""
+    return " ".join([f"{label}.", *sentences]) if sentences else label
+
+
+def caption_lines(caption: str, width: float, size: float) -> list[str]:
+    """Return the lines of a caption, which is shortened if it has no room in CAPTION_LINES."""
+    (shortened,) = labels_for([caption], [width], size, CAPTION_LINES)
+    return wrapped(shortened, width, size)
+
+
 def _shortened(layout: BlockLayout) -> int:
     """Return how many names are not complete."""
     return sum(label != row.name for label, row in zip(layout.labels, layout.rows, strict=True))
@@ -425,7 +439,10 @@ def _depth(placed: Sequence[Placed]) -> float:
 def _spread(placed: Sequence[Placed], height: float) -> list[Placed]:
     """Return the blocks with higher lines, if there is more room than they take."""
     factor = min(max(height / _depth(placed), 1.0), HIGHEST_LINE)
-    return [(layout.spread(factor), x, y * factor) for layout, x, y in placed]
+    blocks, caption = placed[:-CAPTION_LINES], placed[-CAPTION_LINES:]
+    spread = [(layout.spread(factor), x, y * factor) for layout, x, y in blocks]
+    lower = (factor - 1.0) * caption[0][2]
+    return [*spread, *((layout, x, y + lower) for layout, x, y in caption)]
 
 
 def _most_columns(width: float, size: float) -> int:

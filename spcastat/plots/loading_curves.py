@@ -90,10 +90,11 @@ def draw_curves(
     headings: Sequence[str],
     places: NDArray[np.float64] | None,
     value_label: str,
+    sentences: Sequence[str] = (),
 ) -> None:
     """Draw the loadings of each component over the columns, in one panel each; zeros interrupt the line.
 
-    Positions are `places`, else the numbers in the names of the columns, else 1 to p.
+    Positions are `places`, else the numbers in the names of the columns, else 1 to p. A note has `sentences`.
     """
     values, p = loadings.to_numpy(dtype=float), len(loadings)
     numbers, unit = numbers_of(list(loadings.index))
@@ -140,6 +141,7 @@ def draw_curves(
         step = max(-(-p // TICKS), 1)
         texts = short_names([loadings.index[i] for i in order[::step]], 14)
         panels[-1].set_xticks(x[::step], texts, rotation=45, ha="right", parse_math=False)
+    drawing.write_note(ax, sentences, last_panel=panels[-1])
 
 
 def _edges(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,7 +20,8 @@ from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
 from spcastat.plots.blocks import BLOCK_LINE, LARGEST_FONT, loading_text
 from spcastat.plots.drawing import place_of, position_of, short_sections
-from spcastat.plots.texts import MeasuredText, give_one_size, labels_for, lines_of, width_of
+from spcastat.plots.loading_blocks import caption_lines, caption_of
+from spcastat.plots.texts import MeasuredText, give_one_size, labels_for, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,9 +32,10 @@ LINE_OF_ROW, TALLEST_ROW = 1.18, 5.0
 HEAD_LINE = 1.15
 #: Size of the text relative to the height of a row.
 TEXT = 0.78
-#: Width of a cell in font sizes: the least, the least beside the label of the values, and the largest; names
-#: have at least this share of the width.
-CELL, CELL_BESIDE_LABEL, WIDEST_CELL, NAME_SHARE = 2.6, 5.5, 16.0, 0.3
+#: Width of a cell in font sizes, the least and the largest; names have at least this share of the width.
+CELL, WIDEST_CELL, NAME_SHARE = 2.6, 16.0, 0.3
+#: Space between the last row and the caption, in lines of the caption.
+CAPTION_SPACE = 0.4
 #: Space between names and cells, without and with that of a label, in points.
 LABEL_GAP, NAME_GAP = 4.0, 5.0
 #: A number is written in black on cells lighter than this.
@@ -59,14 +61,22 @@ class LoadingTable(Artist):
     hidden : int
         Number of variables with a nonzero loading that are not in `data`.
     label : str
-        What the values are, written above the names, or below the table if these are too short.
+        What the values are, the first words of the caption below the table.
     shares : sequence of sequences of str
         Shares of the components, "" without a share. The first of these sequences whose texts have room is
         written below the names.
+    on_shares : sequence of str
+        Sentences of the caption if shares are written.
     """
 
     def __init__(
-        self, ax: Axes, data: pd.DataFrame, hidden: int, label: str, shares: Sequence[Sequence[str]] = ()
+        self,
+        ax: Axes,
+        data: pd.DataFrame,
+        hidden: int,
+        label: str,
+        shares: Sequence[Sequence[str]] = (),
+        on_shares: Sequence[str] = (),
     ) -> None:
         super().__init__()
         self.ax = ax
@@ -74,11 +84,13 @@ class LoadingTable(Artist):
         self.names: list[str] = data.attrs["names"]
         self.sections = short_sections(data.attrs["sections"], ROW_SECTION_WIDTH)
         self.headings = short_names(list(data.columns), HEADING_WIDTH)
-        self.label, self.shares = label, [texts for texts in shares if any(texts)]
+        self.label, self.on_shares = label, on_shares
+        self.shares = [texts for texts in shares if any(texts)]
         self.accents = [np.array(accent) for accent in drawing.accents(ax)]
         self.rows = np.arange(len(self.values))
         self.labels: list[str] = []
-        self.label_lines: list[str] = []  # below the table
+        self.caption: list[str] = []  # lines below the table
+        self.shares_drawn: tuple[Sequence[str], float] = [], 0.0
         self.size, self.is_turned, self.hidden = 0.0, False, hidden
         self.box = Bbox.null()
         self.given_locator = ax.get_axes_locator()
@@ -114,14 +126,13 @@ class LoadingTable(Artist):
         lines = len(self.rows) + bool(self.hidden)
         if ax.get_ylim() != (lines, 0):
             ax.set_ylim(lines, 0)
-        label = len(self.label_lines) * BLOCK_LINE * self.size
-        depth = min(height - heading - label, lines * TALLEST_ROW * self.size)
-        beside = [*self.labels, "" if self.label_lines else self.label]
-        free = max(names_width - self._widest(beside), 0.0) / 2.0  # where cells would be too wide
+        caption = self._caption_height()
+        depth = min(height - heading - caption, lines * TALLEST_ROW * self.size)
+        free = max(names_width - self._widest(self.labels), 0.0) / 2.0  # where cells would be too wide
         cells_left, cells_right = (place.x0 + (x - free) * pixels for x in (names_width, width))
         top = place.y1 - heading * pixels
         cells = Bbox.from_extents(cells_left, top - depth * pixels, cells_right, top)
-        bottom = cells.y0 - label * pixels
+        bottom = cells.y0 - caption * pixels
         self.box = Bbox.from_extents(place.x0, bottom, cells_right + sections * pixels, place.y1)
         return position_of(ax, cells)
 
@@ -132,14 +143,20 @@ class LoadingTable(Artist):
         return float(np.clip(TEXT * height / (len(self.values) + 1.5), smallest, max(smallest, largest)))
 
     def _set_rows(self, width: float, height: float) -> tuple[float, float]:
-        """Set rows and label; return the width of the names and the height of the headings."""
-        self.label_lines = []
-        names_width, heading = self._set_names(width, height)
-        if width_of(self.label, self.size) > names_width - LABEL_GAP:
-            self.label_lines = lines_of(self.label, width, self.size)
-            height -= len(self.label_lines) * BLOCK_LINE * self.size
-            names_width, heading = self._set_names(width, height)
-        return names_width, heading
+        """Set rows and caption; return the width of the names and the height of the headings."""
+        names_width, _ = self._set_names(width, height)
+        self.shares_drawn = self._shares_within((width - names_width) / len(self.headings))
+        sentences = self.on_shares if self.shares_drawn[0] else ()
+        self.caption = caption_lines(caption_of(self.label, sentences), width, self._caption_size())
+        return self._set_names(width, height - self._caption_height())
+
+    def _caption_size(self) -> float:
+        """Return the size of the text of the caption."""
+        return min(self.size, drawing.name_size())
+
+    def _caption_height(self) -> float:
+        """Return the height of the caption with the space above it, in points."""
+        return (len(self.caption) + CAPTION_SPACE) * BLOCK_LINE * self._caption_size()
 
     def _set_names(self, width: float, height: float) -> tuple[float, float]:
         """Set rows and their labels; return the width of the names and the height of the headings."""
@@ -157,12 +174,6 @@ class LoadingTable(Artist):
         self.labels = labels_for(names, [room] * len(names), self.size)
         last_line = [f"and {self.hidden:,} more"] if self.hidden else []
         names_width = max(self._widest([*self.labels, *last_line]), width - WIDEST_CELL * self.size * k)
-        if (
-            names_width
-            < (label_width := self._widest([self.label]))
-            < width - CELL_BESIDE_LABEL * self.size * k
-        ):
-            names_width = label_width
         return min(names_width, width - 2.0 * k), depth
 
     def _shares_within(self, cell: float) -> tuple[Sequence[str], float]:
@@ -211,7 +222,7 @@ class LoadingTable(Artist):
         k = len(self.headings)
         pitch = self.cells.height / max(len(self.rows) + bool(self.hidden), 1)
         width = self.cells.width / k
-        shares, share_size = self._shares_within(width / pixels)
+        shares, share_size = self.shares_drawn
         for j, name in enumerate(self.headings):
             x, y = self.cells.x0 + (j + 0.5) * width, self.cells.y1 + 0.3 * self.size * pixels
             if shares:
@@ -220,7 +231,7 @@ class LoadingTable(Artist):
                 yield self._text(x, y, shares[j], ha="center", va="bottom", **style)
                 y += HEAD_LINE * self.size * pixels
             yield self._text(x, y, name, ha="center", va="bottom", rotation=90 if self.is_turned else 0)
-        yield from self._label_parts(pixels)
+        yield from self._caption_parts(pixels)
         colours = self._colours()
         number = min(self.size, drawing.SMALLEST_NAME + 1.0)
         fits = width > (width_of("−.00", number) + 1.0) * pixels
@@ -243,15 +254,12 @@ class LoadingTable(Artist):
             yield self._text(self.cells.x0 - LABEL_GAP * pixels, y, words, ha="right", fontstyle="italic")
         yield from self._section_parts(pitch)
 
-    def _label_parts(self, pixels: float) -> Iterator[Artist]:
-        """Yield what the values are, above the names of the variables or below the table."""
-        grey = drawing.shade(self.ax, 0.7)
-        if not self.label_lines:
-            right, y = self.cells.x0 - LABEL_GAP * pixels, self.cells.y1 + 0.3 * self.size * pixels
-            yield self._text(right, y, self.label, ha="right", va="bottom", color=grey)
-        for line, words in enumerate(reversed(self.label_lines)):
-            y = self.box.y0 + (line + 0.4) * BLOCK_LINE * self.size * pixels
-            yield self._text(self.box.x0, y, words, color=grey)
+    def _caption_parts(self, pixels: float) -> Iterator[Artist]:
+        """Yield the lines of the caption, below the table."""
+        size = self._caption_size()
+        for line, words in enumerate(reversed(self.caption)):
+            y = self.box.y0 + (line + 0.4) * BLOCK_LINE * size * pixels
+            yield self._text(self.box.x0, y, words, fontsize=size)
 
     def _section_parts(self, pitch: float) -> Iterator[Artist]:
         """Yield lines between sections of variables, and their names at the right edge."""

@@ -15,7 +15,7 @@ from spcastat.labels import full_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
 from spcastat.plots.blocks import tick_text
-from spcastat.plots.loading_blocks import draw_blocks, shared_variables
+from spcastat.plots.loading_blocks import caption_of, draw_blocks, shared_variables
 from spcastat.plots.loading_curves import draw_curves, draw_images, is_spectrum
 from spcastat.plots.loading_table import LoadingTable
 from spcastat.reading.checks import real_array
@@ -102,9 +102,10 @@ def plot_loadings(
         A value that a dotted line marks in each block.
     shares : Series, optional
         The share of each component in the total variance, indexed like the columns of `loadings`, for the
-        headings.
+        headings. ``shares.attrs["share"]`` says what it is a share of, if not of the total variance.
     label : str, optional
-        The name of the values, for the scale of blocks, lines and images; by default "Loading".
+        The name of the values, for the caption of blocks and tables and the scale of lines and images; by
+        default "Loading".
     x : sequence of p numbers, optional
         Positions of the columns, for lines; by default the numbers in their names.
     shape : (int, int), optional
@@ -148,16 +149,16 @@ def plot_loadings(
         return draw_images(ax, data, _image_shape(shape, len(data)), label)
     has_new_figure = ax is None
     ax = drawing.axes_for(ax, *inches_of(data))
+    on_shares = drawing.sentence_on_shares(shares, headings)
     if kind == "line":
-        draw_curves(ax, data, headings, None if x is None else _places(x, len(data)), label)
+        draw_curves(ax, data, headings, None if x is None else _places(x, len(data)), label, on_shares)
         return ax
     nonzero_everywhere = loadings[list(data.columns)] != 0
     nonzero_drawn = data != 0
     if kind == "table":
         count = int(nonzero_everywhere.any(axis=1).sum() - len(data))
-        LoadingTable(
-            ax, data, count, label, [drawing.share_texts(list(data.columns), shares, i) for i in (1, 0)]
-        )
+        texts = [drawing.share_texts(list(data.columns), shares, decimals) for decimals in (1, 0)]
+        LoadingTable(ax, data, count, label, texts, on_shares)
         return ax
     limits = None if intervals is None else intervals_of(intervals, data)
     strong = None if selected is None else _selected(selected, loadings, data)
@@ -165,7 +166,7 @@ def plot_loadings(
         ax,
         data,
         headings,
-        label=label + _key(data, limits, strong, threshold),
+        caption=caption_of(label + _key(data, limits, strong, threshold), on_shares),
         hidden=(nonzero_everywhere.sum() - nonzero_drawn.sum()).tolist(),
         limits=limits,
         strong=strong,
@@ -183,8 +184,10 @@ def _key(
     strong: NDArray[np.bool_] | None,
     threshold: float | None,
 ) -> str:
-    """Return what italic names, grey words, pale bars and dotted lines are, after the label of the scale."""
+    """Return what hollow and pale bars, dotted lines, italic names and grey words are, in brackets."""
     values, marks = data.to_numpy(dtype=float), []
+    if (values < 0).any():
+        marks.append("hollow: negative")
     if limits is not None:
         intervals = limits[np.isfinite(limits).all(axis=-1)]
         includes_zero = (intervals[:, 0] <= 0) & (intervals[:, 1] >= 0)

@@ -45,8 +45,6 @@ MOST_DENSITIES = 5
 MOST_ROWS_MARKED = 1000
 #: The area of a panel whose points are as large as those of other plots, in squared points.
 PAIR_AREA = 8000.0
-#: The note is so many points below the panels, below the labels of the last ones.
-BELOW_LABELS = 30.0
 #: Space between the labels of two panels, in font sizes.
 LABEL_SPACE = 0.5
 #: Room above a pair for its correlation, in font sizes.
@@ -85,7 +83,8 @@ def plot_scores(
         dates, its numbers, or else the order of the rows. By default over dates if the index has these
         (DatetimeIndex or PeriodIndex), and otherwise against one another.
     shares : Series, optional
-        The fraction of variance of each component, for the axis labels.
+        The fraction of variance of each component, for the axis labels. ``shares.attrs["share"]`` says what
+        it is a share of, if not of the total variance.
     ax : Axes, optional
         The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by row.
         The correlation of a pair is written on the other side of the diagonal, or above the diagonal if there
@@ -114,13 +113,14 @@ def plot_scores(
         ax = _draw_over_index(ax, values, labels, categories, palette, title)
     else:
         ax = _draw_pairs(ax, values, labels, categories, palette, densities, title)
-        if groups is not None and densities:
-            of_densities = "Densities: all" if _are_many(categories) else "Areas of densities: shares of the"
-            sentences.append(f"{of_densities} rows.")
+        if densities or values.shape[1] == 1:
+            sentences += _on_densities(values, categories)
+    names = [text for panel in ax.child_axes for text in (panel.get_xlabel(), panel.get_ylabel())]
+    sentences += drawing.sentence_on_shares(shares, names)
     if components is None and scores.shape[1] > values.shape[1]:
         first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
         sentences.append(f"{first_and_last} of {scores.shape[1]} components.")
-    drawing.write_note(ax, sentences, BELOW_LABELS)
+    drawing.write_note(ax, sentences, last_panel=ax.child_axes[-1])
     drawing.run_layout(ax)  # ticks of the panels follow their sizes
     return ax
 
@@ -268,6 +268,17 @@ def _write_correlations(
 def _are_many(groups: pd.Categorical | None) -> bool:
     """Return whether groups, and that of missing values, are too many for a density each."""
     return groups is not None and len(np.unique(groups.codes)) > MOST_DENSITIES
+
+
+def _on_densities(values: pd.DataFrame, groups: pd.Categorical | None) -> list[str]:
+    """Return the sentences of the note on densities of groups, and on the marks of rows below densities."""
+    sentences, counts = [], [len(values)]
+    if groups is not None:
+        counts = np.unique(groups.codes, return_counts=True)[1].tolist()
+        areas = "Area of a density: the group's share of the rows."
+        sentences = ["Densities: all rows together." if _are_many(groups) else areas]
+    has_marks = len(values) <= MOST_ROWS_MARKED or min(counts) < FEWEST_FOR_DENSITY
+    return [*sentences, *["Ticks: rows."] * has_marks]
 
 
 def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) -> None:

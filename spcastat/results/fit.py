@@ -38,6 +38,7 @@ from spcastat.results.principal_variables import PrincipalVariablesResult
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, SplitInference, Stability
 from spcastat.show import methods_text
+from spcastat.show.facts import drawn_shares
 from spcastat.show.grid import VariableArrangement
 from spcastat.show.methods_text import Description
 from spcastat.show.renderings import Screen, Summary
@@ -1724,7 +1725,7 @@ class SpcaResult(ComponentFit):
             arrows=arrows,
             correlations=self.correlations,
             max_arrows=max_arrows,
-            shares=interpretation.shares_of_total(self._state),
+            shares=drawn_shares(self._state),
             groups=self._by_row(groups, "groups"),
             color=self._by_row(color, "color"),
             palette=palette,
@@ -1910,7 +1911,7 @@ class SpcaResult(ComponentFit):
             components=components,
             sections=sections,
             intervals=intervals,
-            shares=self.variance["share of total"],
+            shares=drawn_shares(self._state),
             label=labels[values],
             x=x,
             shape=shape,
@@ -1981,7 +1982,7 @@ class SpcaResult(ComponentFit):
             palette=palette,
             densities=densities,
             against=against,
-            shares=self.variance["share of total"],
+            shares=drawn_shares(self._state),
             ax=ax,
         )
         return interpretation.with_sample(axes, scores)
@@ -2040,7 +2041,7 @@ class SpcaResult(ComponentFit):
             self.loadings,
             components=components,
             max_arrows=max_arrows,
-            shares=self.variance["share of total"],
+            shares=drawn_shares(self._state),
             score_correlations=self.score_correlations,
             supplementary=None
             if supplement is None

@@ -18,6 +18,7 @@ from spcastat.results.component_fit import FITS_INSTEAD, FORMER, ComponentFit, s
 from spcastat.show import loading_tables
 from spcastat.show.grid import VariableArrangement
 from spcastat.show.inference_prints import print_of_bootstrap
+from spcastat.show.loading_facts import drawn_loading_shares
 from spcastat.show.methods_text import Description, describe_loadings
 from spcastat.show.renderings import Screen, Summary
 from spcastat.show.report import write_chapters
@@ -435,7 +436,7 @@ class SparseLoadings(ComponentFit):
             components=components,
             scale=scale,
             max_arrows=max_arrows,
-            shares=sparse_loadings.loadings_shares(self._state),
+            shares=drawn_loading_shares(self._state),
             groups=interpretation.by_row(self._source, groups, "groups"),
             color=interpretation.by_row(self._source, color, "color"),
             palette=palette,
@@ -488,7 +489,7 @@ class SparseLoadings(ComponentFit):
             components=components,
             sections=sections,
             intervals=intervals,
-            shares=sparse_loadings.loadings_shares(self._state),
+            shares=drawn_loading_shares(self._state),
             x=x,
             shape=shape,
             ax=ax,
@@ -594,7 +595,7 @@ class LoadingsBootstrap(resampling.FromDraws):
             max_rows=max_rows,
             components=components,
             intervals=intervals,
-            shares=sparse_loadings.loadings_shares(self._state),
+            shares=drawn_loading_shares(self._state),
             label=intervals_label(level),
             ax=ax,
         )

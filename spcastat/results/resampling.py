@@ -42,6 +42,7 @@ from spcastat.reading.design import Design, ReadOptions
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import replay, replay_both
 from spcastat.show import inference_prints
+from spcastat.show.facts import drawn_shares
 from spcastat.show.renderings import Outcome
 from spcastat.show.resampling_tables import (
     bootstrap_document,
@@ -249,7 +250,7 @@ class Bootstrap(FromDraws):
             max_rows=max_rows,
             components=components,
             intervals=intervals,
-            shares=frames.variance(self._state)["share of total"],
+            shares=drawn_shares(self._state),
             label=intervals_label(level),
             ax=ax,
         )
@@ -358,7 +359,7 @@ class Stability(FromDraws):
             components=components,
             selected=loadings(self._state),
             threshold=self.threshold,
-            shares=frames.variance(self._state)["share of total"],
+            shares=drawn_shares(self._state),
             label=FREQUENCY_LABEL,
             ax=ax,
         )

@@ -315,6 +315,13 @@ def total_variance(state: FitState) -> Fact:
     return fact("total variance", **state.cleaned, partial=state.spec.partial)
 
 
+def drawn_shares(state: FitState) -> pd.Series:
+    """Return the share of each component, for plots; ``attrs["share"]`` says of what it is a share."""
+    shares = frames.variance(state)["share of total"]
+    shares.attrs["share"] = f"of the {part(total_variance(state))}{' (adjusted)' * state.record.sparse}"
+    return shares
+
+
 def cumulative_heading(state: FitState) -> str:
     """Return the heading of cumulative shares of variance, which names the data if they were cleaned."""
     return frames.CUMULATIVE.replace("total variance", part(total_variance(state)))

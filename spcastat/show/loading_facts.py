@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pandas as pd
+
 from spcastat.fit.record import Record
 from spcastat.fit.sparse_loadings import loadings_variance
 from spcastat.fit.state import FitState
 from spcastat.show.facts import data, key_of, objective, total_variance, unequal_variances
-from spcastat.show.templates import Fact, fact
+from spcastat.show.templates import Fact, fact, part
 
 
 def method_of_loadings(record: Record) -> Fact:
@@ -40,6 +42,13 @@ def header_of_loadings(state: FitState) -> Iterator[Fact]:
 def how_found_loadings(record: Record) -> Fact:
     """Return the fact about the method of sparse loadings, and how it ended."""
     return fact("loadings printed", **method_of_loadings(record).values, advice=record.advice)
+
+
+def drawn_loading_shares(state: FitState) -> pd.Series:
+    """Return the share of each component, for plots; ``attrs["share"]`` says of what it is a share."""
+    shares = loadings_variance(state)["share of total"]
+    shares.attrs["share"] = f"of the {part(total_variance(state))}"
+    return shares
 
 
 def explained_by_loadings(state: FitState) -> Fact:

@@ -13,7 +13,7 @@ from spcastat import plots
 from spcastat.config import checked_level, flag, plural, whole_number
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped
-from spcastat.fit.sparse_loadings import communalities, loadings_shares, loadings_variance, with_loadings
+from spcastat.fit.sparse_loadings import communalities, loadings_variance, with_loadings
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
 from spcastat.show import facts, loading_facts, resampling_facts
@@ -139,7 +139,7 @@ def chapters(
     if state.inference.bootstrap is not None:
         yield Chapter("Uncertainty", (bootstrap_document(state, state.inference.bootstrap, 0.95),))
     if scores is not None and state.record.k > 1:
-        loadings, shares = of_loadings.by_variable(of_loadings.V), loadings_shares(state)
+        loadings, shares = of_loadings.by_variable(of_loadings.V), loading_facts.drawn_loading_shares(state)
         picture = Picture(
             lambda ax: plots.biplot(scores, loadings, shares=shares, groups=row_groups, ax=ax),
             5.5,

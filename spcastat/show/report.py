@@ -329,7 +329,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
     spread = scores.std().to_numpy()
     count = plural(len(scores), "row")
     if (spread[:2] > 0).all():
-        shares = variance(state)["share of total"]
+        shares = facts.drawn_shares(state)
         first_name, second_name = (short_name(name) for name in scores.columns[:2])
         r = float(np.corrcoef(scores.iloc[:, 0], scores.iloc[:, 1])[0, 1])
         data = plots.biplot_data(scores, frames.loadings(state), groups=groups)

@@ -48,6 +48,12 @@ def drawn(ax: Axes) -> list[Block]:
     return [block for block in artists(ax, Block) if block.layout.labels]
 
 
+def caption_of_blocks(ax: Axes) -> str:
+    """The caption below blocks, as it was drawn last."""
+    lines = (block.layout.heading for block in artists(ax, Block) if not block.layout.labels)
+    return " ".join(filter(None, lines))
+
+
 def texts(ax: Axes) -> list[Text]:
     """Every text of a block, a table or a panel, as it was drawn last."""
     parts = [
@@ -284,15 +290,15 @@ def test_a_scale_does_not_take_the_room_of_names():
 @pytest.mark.parametrize(
     ("options", "label"),
     [
-        ({}, "Loading"),
+        ({}, "Loading (hollow: negative)"),
         ({"values": "cos2"}, "Squared cosine (correlated scores: sums above 1)"),
         ({"values": "contributions"}, "Contribution"),
     ],
 )
-def test_the_scale_says_what_the_values_are(judges_fit, options, label):
+def test_the_caption_says_what_values_and_percentages_are(judges_fit, options, label):
     ax = judges_fit.plot_loadings(kind="blocks", **options)
     ax.figure.canvas.draw()
-    assert [block.layout.heading for block in artists(ax, Block)][-1] == label
+    assert caption_of_blocks(ax) == f"{label}. %: of the total variance (adjusted)."
     ax = judges_fit.plot_loadings(kind="line", **options)
     assert [panel.get_ylabel() for panel in ax.child_axes if panel.get_ylabel()] == [label.partition(" (")[0]]
 
@@ -317,9 +323,30 @@ def test_every_layout_says_what_the_values_are(make_loadings, kind, p, k, name):
 def test_the_scale_of_a_bootstrap_names_the_level(judges_fit):
     ax = judges_fit.bootstrap(39, rng=1).plot(level=0.9)
     ax.figure.canvas.draw()
-    assert [block.layout.heading for block in artists(ax, Block)][-1] == (
-        "Loading with 90 % interval (pale: includes zero)"
+    assert caption_of_blocks(ax).startswith(
+        "Loading with 90 % interval (hollow: negative; pale: includes zero). %: of the"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"card": 3}, "of the total variance (adjusted)"),
+        ({"method": "pca"}, "of the total variance"),
+        ({"card": 3, "robust": True}, "of the variance of the cleaned data (adjusted)"),
+        ({"card": 3, "formula": "~ . | alcohol"}, "of the residual variance (adjusted)"),
+    ],
+)
+def test_plots_say_what_percentages_are_shares_of(options, words):
+    """In words of the prints, once in each plot that has percentages."""
+    fit = sp.spca(sp.datasets.load_wine(), 2, scale=True, **options)
+    sentence = f"%: {words}."
+    for kind in ("blocks", "table"):
+        ax = fit.plot_loadings(kind=kind, ax=plt.figure(figsize=(7.0, 5.0)).subplots())
+        ax.figure.canvas.draw()
+        assert " ".join(text.get_text() for text in texts(ax)).count(sentence) == 1
+    panels = [fit.plot_loadings(kind="line"), fit.plot_scores()]
+    assert [sum(text.get_text().count(sentence) for text in ax.texts) for ax in panels] == [1, 1]
 
 
 def test_intervals_that_include_zero_are_pale_and_both_signs_are_on_the_scale():
@@ -734,17 +761,17 @@ def test_components_that_are_cut_alike_stand_in_columns_of_equal_length(make_loa
 
 
 @pytest.mark.parametrize("sections", [None, ["first", "second"] * 3])
-def test_the_label_says_what_italic_names_and_grey_words_are(sections):
+def test_the_caption_says_what_italic_names_and_grey_words_are(sections):
     values = np.zeros((6, 2))
     values[:4, 0], values[3:, 1] = 0.5, 0.6
     frame = pd.DataFrame(values, index=[f"v{i}" for i in range(6)], columns=["PC1", "PC2"])
     columns = plot_loadings(frame, kind="blocks", sections=sections).get_axes_locator()
     assert [row.name for block in columns.blocks for row in block.rows if row.italic] == ["v3", "v3"]
     marks = ["italic: on several components", *(["grey: sections"] if sections else [])]
-    assert columns.label == f"Loading ({'; '.join(marks)})"
+    assert columns.caption == f"Loading ({'; '.join(marks)})"
     frame.iloc[3, 1] = 0.0
     plain = plot_loadings(frame, kind="blocks", sections=sections).get_axes_locator()
-    assert "italic" not in plain.label
+    assert "italic" not in plain.caption
 
 
 @pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (7.0, 5.0)])

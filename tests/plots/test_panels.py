@@ -26,7 +26,7 @@ def test_more_than_five_groups_have_one_density(scores):
     for count, densities in ((5, 5), (6, 1)):
         ax = plots.plot_scores(scores, groups=np.arange(len(scores)) % count)
         assert len(ax.child_axes[0].lines) == densities
-        assert ("Densities: all rows." in note_of(ax)) == (densities == 1)
+        assert ("Densities: all rows together." in note_of(ax)) == (densities == 1)
 
 
 def test_groups_of_fewer_than_five_rows_have_marks_and_no_density(scores):
