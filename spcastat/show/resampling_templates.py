@@ -5,7 +5,7 @@ from __future__ import annotations
 from spcastat.show.templates import TEMPLATES, Template
 
 #: The label of frequencies of selection in plots.
-FREQUENCY_LABEL = "Share of fits that select it"
+FREQUENCY_LABEL = "Share of fits to half of the rows that select it"
 #: What a draw or a pair of halves is, if not rows of the fit, and how many were drawn again.
 _DRAWS = (
     "{interrupted?{done} of }{asked|# UNIT|# UNITs}{interrupted?: interrupted}{normal?, of normal rows with "

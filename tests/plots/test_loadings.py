@@ -252,7 +252,7 @@ def test_blocks_of_short_names_fill_their_axes_and_have_a_scale(size):
     place = ax.get_window_extent()
     right = max(block.get_window_extent().x1 for block in blocks)
     assert right - place.x0 >= 0.7 * place.width
-    (label,) = [block for block in artists(ax, Block) if block.layout.heading == "Loading"]
+    (label,) = [block for block in artists(ax, Block) if block.layout.heading == "Loading (hollow: negative)"]
     assert place.y0 - 1 <= label.get_window_extent().y0 <= place.y0 + 0.3 * place.height
     block = next(block for block in blocks if block.layout.ticks)
     layout, pixels = block.layout, figure.dpi / 72
@@ -621,7 +621,7 @@ def test_a_new_figure_is_as_high_as_its_blocks(letters):
     ax = plot_loadings(loadings, kind="blocks")
     ax.figure.canvas.draw()
     blocks = drawn(ax)
-    label = [block for block in artists(ax, Block) if block.layout.heading == "Loading"]
+    label = [block for block in artists(ax, Block) if block.layout.heading.startswith("Loading")]
     bottom = min(block.get_window_extent().y0 for block in [*blocks, *label]) * 72 / ax.figure.dpi
     assert 0 <= bottom <= 12
     assert sum(len(block.layout.labels) for block in blocks) == 24
@@ -692,7 +692,9 @@ def test_a_table_names_its_values_and_the_shares_of_the_components(judges_fit):
     ax = judges_fit.plot_loadings(kind="table", values="cos2")
     ax.figure.canvas.draw()
     words = [text.get_text() for text in texts(ax)]
-    assert "Squared cosine (correlated scores: sums above 1)" in words
+    caption = "Squared cosine (correlated scores: sums above 1). %: of the total variance (adjusted)."
+    (table,) = artists(ax, LoadingTable)
+    assert " ".join(table.caption) == caption
     shares = judges_fit.variance["share of total"]
     assert [word for word in words if word.endswith(" %")] == [f"{100 * share:.1f} %" for share in shares]
 
