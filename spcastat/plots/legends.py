@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.transforms import offset_copy
+
 from spcastat.labels import short_name
 from spcastat.plots import drawing
 from spcastat.plots.texts import HINTED, width_of
@@ -94,12 +96,13 @@ def legend_above(
     It begins at the left end of the axes, or above their numbers, if so it has fewer lines.
     """
     size = drawing.name_size()
-    width, height = (float(side) for side in drawing.size_of(ax))
+    width = float(drawing.size_of(ax)[0])
     columns = columns_within(names, title, width, size)
     more_columns = columns_within(names, title, width + BESIDE_AXES * size, size)
     right = float(more_columns > columns)
     return {
         "loc": "lower right" if right else "lower left",
-        "bbox_to_anchor": (right, 1.0 + lines * size / height),
+        "bbox_to_anchor": (right, 1.0),
+        "bbox_transform": offset_copy(ax.transAxes, drawing.figure_of(ax), 0.0, lines * size, units="points"),
         "ncols": more_columns,
     }
