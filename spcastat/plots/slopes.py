@@ -35,6 +35,9 @@ ROW_HEIGHT = 0.6
 SLOPE_NUMBER_GAP, MOST_SLOPE_NUMBERS = 5.0, 5
 #: Height of the legend, the names of the components and the note, in font sizes.
 OTHER_TEXTS = 6.0
+#: The size of a mark as a share of the height of its group in a row, at most.
+MARK_SHARE = 1.4
+HIDDEN_INTERVALS = "Intervals not seen are narrower than the marks."
 #: Height of the names of the components above the axes, in font sizes.
 HEADING_ROOM = 2.2
 
@@ -105,15 +108,16 @@ def plot_slopes(
     scale = Panels(min(0.0, float(ends[0])), max(0.0, float(ends[1])))
     colours = drawing.colours_of(ax, palette, groups)
     offsets = ROW_HEIGHT * ((np.arange(len(groups)) + 0.5) / len(groups) - 0.5)
-    marks = []
+    marks, widths = [], []
     for i, group in enumerate(groups):
         group_slopes = table[table["group"] == group]
         y = np.array([terms.index(term) for term in group_slopes["term"]]) + offsets[i]
         panel = np.array([columns.index(name) for name in group_slopes["component"]])
         middle, error = group_slopes["estimate"], half * group_slopes["std_error"]
         low, high = scale.places(panel, middle - error), scale.places(panel, middle + error)
+        widths += [high - low]
         ax.hlines(y, low, high, colors=[colours[i]], linewidth=line(1.6), gid="interval")
-        style: dict[str, Any] = {"color": colours[i], "markersize": line(4.0), "ls": "none", "zorder": 3}
+        style: dict[str, Any] = {"color": colours[i], "ls": "none", "zorder": 3}
         marks += ax.plot(scale.places(panel, middle), y, marker=MARKERS[i % len(MARKERS)], **style)
     differing = table[(table["p_adjusted"] <= SHOWN_LEVEL) & (table["group"] == groups[0])]
     for component, term in zip(differing["component"], differing["term"], strict=True):
@@ -128,16 +132,37 @@ def plot_slopes(
             annotation_clip=False,
         )
     ax.set_xlabel(f"Slope with {100 * level:g} % interval", fontsize=size + 1.0)
-    star = f"* differs between groups (adjusted p ≤ {SHOWN_LEVEL:g}).".replace("0.", ".")
-    count = slopes["term"].nunique()
-    gap = "Gap: does not vary in the group, not tested."
-    notes = [star] * (len(differing) > 0) + [gap] * bool(table["estimate"].isna().any())
-    notes += [f"{len(terms)} of {count} variables."] * (len(terms) < count)
-    drawing.write_note(ax, notes)
     draw_panels(ax, scale, columns, len(terms))
+    width, height = drawing.size_of(ax)
+    mark = min(line(4.0), MARK_SHARE * ROW_HEIGHT * float(height) / (len(terms) * len(groups)))
+    for points in marks:
+        points.set_markersize(mark)
+    shortest = float(np.nanmin(np.concatenate(widths))) * float(width) / (len(columns) - GAP)
+    hidden = HIDDEN_INTERVALS * (shortest < mark)
+    drawing.write_note(ax, ["Slopes: of variables on scores.", *_sentences(slopes, table), hidden])
     names = short_names(groups)
     write_legend(ax, marks, names, size, **legend_above(ax, names, HEADING_ROOM))
     return ax
+
+
+def _sentences(slopes: pd.DataFrame, table: pd.DataFrame) -> list[str]:
+    """Return the sentences of the note on stars and gaps, and on the variables drawn, those of `table`."""
+    level = f"{SHOWN_LEVEL:g}".replace("0.", ".")
+    if differ := bool((table["p_adjusted"] <= SHOWN_LEVEL).any()):
+        sentences = [f"* differs between groups (adjusted p ≤ {level})."]
+    else:
+        are_tested = bool(table["p_adjusted"].notna().any())
+        sentences = [f"None differs between groups (adjusted p ≤ {level})."] * are_tested
+    if table["estimate"].isna().any():
+        sentences.append("Gap: does not vary in the group, not tested.")
+    drawn, count = table["term"].nunique(), slopes["term"].nunique()
+    if drawn < count:
+        are_all = drawn == plot_slopes_data(slopes, max_rows=None)["term"].nunique()
+        shown = (
+            f"those with a loading{' or a difference' * differ}" if are_all else "those with the smallest p"
+        )
+        sentences.append(f"{drawn} of {count} variables: {shown}.")
+    return sentences
 
 
 @explained
