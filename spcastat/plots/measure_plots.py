@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from spcastat.config import elements, explained, flag, listed, one_of, real_number, shown, text, whole_number
+from spcastat.config import elements, explained, flag, listed, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import HEADING_WIDTH, full_names, short_names
 from spcastat.linalg.accumulate import is_sparse
@@ -18,7 +18,7 @@ from spcastat.measures import MEASURES, measures_of
 from spcastat.plots import drawing
 from spcastat.plots.drawing import MARKERS, accents, colours_of, ink, line, shade
 from spcastat.plots.legends import EDGE_SPACE, legend_above, legend_size, write_legend
-from spcastat.plots.texts import HINTED, labels_for, width_of
+from spcastat.plots.texts import HINTED, labels_for, width_of, wrapped
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
@@ -38,18 +38,20 @@ _ACROSS = {
 }
 #: Kind of measure -> label of the vertical axis.
 _AXES = {
-    "total": "% of the total variance",
+    "total": "% of the {total}",
     "pca": "% of PCA's explained variance",
     "error": "Relative reconstruction error, %",
     "correlation": "Largest |r| of two scores",
 }
 #: The axis of numbers is logarithmic if the largest is so many times the smallest, of a choice and of a path.
 WIDE_CHOICE, WIDE_PATH = 8.0, 30.0
+#: The share of the height of the axes that a line of their label may take.
+LABEL_SHARE = 0.9
 #: A curve of more points has no marks.
 MOST_MARKS = 40
 #: Criteria of a choice -> column of the table, and label of the vertical axis.
 CRITERION_AXES = {
-    "cv": ("error", "Error relative to the column means"),
+    "cv": ("error", "Error relative to column means"),
     "ebic": ("ebic", "Extended BIC"),
     "bic": ("bic", "BIC"),
     "is": ("is", "Index of sparseness"),
@@ -84,12 +86,17 @@ def _dense_line(ax: Axes, value: float) -> None:
     ax.axhline(value, color=ink(ax), label="dense PCA", zorder=2, **dashes)
 
 
+def _in_lines(ax: Axes, label: str) -> str:
+    """Return the label of the vertical axis in as many lines as its length needs."""
+    return "\n".join(wrapped(label, LABEL_SHARE * float(drawing.size_of(ax)[1]), drawing.name_size() + 1.5))
+
+
 def _labelled(ax: Axes, x: str, y: str, whole: bool = True) -> Axes:
     """Set the axis labels and draw the legend; if `whole`, ticks of the horizontal axis are integers."""
     if whole:
         ax.locator_params(axis="x", integer=True)
     size = drawing.name_size()
-    drawing.label_components(ax, (x, y), size)
+    drawing.label_components(ax, (x, _in_lines(ax, y)), size)
     names = ax.get_legend_handles_labels()[1]
     write_legend(ax, None, names, size, **legend_above(ax, names))
     return ax
@@ -109,7 +116,8 @@ def plot_path(
     ----------
     table : DataFrame
         One row for each fit, with "nonzeros" and the measures, such as ``spca_path(...).table``; or of sparse
-        coordinates, with "cpzc".
+        coordinates, with "cpzc". ``table.attrs["total"]`` is the name of the total for the axis, by default
+        "total variance".
     measures : str or sequence of str
         "adjusted", "pev", "least_squares", "relative_adjusted", "rre", "score_correlation"; for sparse
         coordinates "cpev" and "fit".
@@ -134,7 +142,8 @@ def plot_path(
     names = [name for name in data.columns if name != "PCA"]
     kinds = [_kind_of(name) for name in names]
     factor = 1.0 if set(kinds) == {"correlation"} else 100.0
-    unit = _AXES[kinds[0]] if len(set(kinds)) == 1 else "%"
+    total = table.attrs.get("total", "total variance")
+    unit = _AXES[kinds[0]].format(total=total) if len(set(kinds)) == 1 else "%"
     data = factor * data
     ax = _axes_from_zero(ax, 5.6, 3.8, data)
     for i, (name, colour) in enumerate(zip(names, colours_of(ax, None, names), strict=True)):
@@ -145,7 +154,21 @@ def plot_path(
     if "PCA" in data:
         _dense_line(ax, float(data["PCA"].iloc[-1]))
     counts = data.index.to_numpy(dtype=float)
+    if unit == "%":
+        drawing.write_note(ax, _units(names, kinds, total))
     return _labelled(ax, _ACROSS[x], unit, whole=x != "cpzc" and not _made_logarithmic(ax, counts, WIDE_PATH))
+
+
+def _units(names: Sequence[str], kinds: Sequence[str], total: str) -> list[str]:
+    """Return a sentence for each kind of measures that says what their percentages are."""
+    sentences = []
+    for kind in dict.fromkeys(kinds):
+        if kind != "correlation":
+            drawn = [DRAWN_MEASURES[name] for name, other in zip(names, kinds, strict=True) if other == kind]
+            drawn += ["dense PCA"] * (kind == "total")
+            words, unit = ", ".join(drawn), _AXES[kind].format(total=total).removesuffix(", %")
+            sentences.append(f"{words[0].upper()}{words[1:]}: {unit[0].lower()}{unit[1:]}.")
+    return sentences
 
 
 @explained
@@ -179,7 +202,6 @@ def plot_choice(
     *,
     by: str = "cv",
     dense: float | None = None,
-    rule: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a criterion against the number of nonzero loadings, and mark the choice.
@@ -192,8 +214,6 @@ def plot_choice(
         The criterion. For "cv" a band shows plus and minus one standard error.
     dense : float, optional
         The value of dense PCA, drawn as a dashed line.
-    rule : str, optional
-        The name of the rule of the choice, for the legend.
     ax : Axes, optional
         By default a new figure is created.
 
@@ -218,8 +238,7 @@ def plot_choice(
     x = data.index.to_numpy(dtype=float)
     curve = data[~data["unequal"]]
     if (curve["upper"] > curve["lower"]).any():
-        errors = "± 1 s.e. (band, lines)" if data["unequal"].any() else "± 1 standard error"
-        band: dict[str, Any] = {"color": blue, "alpha": 0.18, "linewidth": 0, "label": errors}
+        band: dict[str, Any] = {"color": blue, "alpha": 0.18, "linewidth": 0, "label": "± 1 s.e."}
         ax.fill_between(curve.index, curve["lower"], curve["upper"], **band)
         for edge in ("lower", "upper"):  # Matplotlib places legends away from lines, but not from bands
             ax.plot(curve.index, curve[edge], color=blue, alpha=0.18, linewidth=line(0.6))
@@ -228,14 +247,14 @@ def plot_choice(
     name_of_curve: dict[str, Any] = {"label": "equal cardinalities"} if len(unequal) else {}
     ax.plot(curve.index, curve["value"], marker="o", linewidth=line(1.3), **dots, **name_of_curve)
     mark = data["chosen"].to_numpy(dtype=bool)
-    label_of_choice = "chosen" if rule is None else f"chosen (rule {text('rule', rule)})"
+    label_of_choice = "chosen"
     if len(unequal):
         ax.vlines(
             unequal.index, unequal["lower"], unequal["upper"], color=blue, linewidth=line(1.3), zorder=3
         )
-        label_of_choice += ", unequal cardinalities" * bool(unequal["chosen"].any())
+        label_of_choice += " (unequal)" * bool(unequal["chosen"].any())
         if len(remaining := unequal[~unequal["chosen"].astype(bool)]):
-            dots |= {"marker": "s", "ls": "none", "label": "unequal cardinalities"}
+            dots |= {"marker": "s", "ls": "none", "label": "unequal"}
             ax.plot(remaining.index, remaining["value"], **dots)
     diamond: dict[str, Any] = {"color": orange, "marker": "D", "markersize": line(8), "ls": "none"}
     ax.plot(x[mark], data["value"].to_numpy()[mark], label=label_of_choice, zorder=4, **diamond)
@@ -344,7 +363,8 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         # without clipping, markers at 0 and 100 % are drawn completely
         style |= {"clip_on": False, "zorder": 3, "color": colour, "label": str(i)}
         ax.plot(100 * data.iloc[i].to_numpy(), places + offsets[i], **style)
-    drawing.label_components(ax, ("%", ""), size)
+    drawing.label_components(ax, ("% of the variance (last row: of PCA's)", ""), size)
+    ax.xaxis.label.set(ha="right", x=1.0)  # the names have room beside it
     ax.set_yticks(places, list(MEASURE_PANELS.values()), fontsize=size)
     ax.set_ylim(len(MEASURE_PANELS) - 0.5, -0.5)
     ax.set_xlim(0, 100)
@@ -370,8 +390,8 @@ def plot_compare_data(measures: pd.DataFrame) -> pd.DataFrame:
 #: Kind of values on the vertical axis -> its label.
 VALUE_AXES = {
     "variance": "Variance",
-    "share": "% of the total variance",
-    "cumulative": "Cumulative % of the total variance",
+    "share": "% of the {total}",
+    "cumulative": "Cumulative % of the {total}",
 }
 #: Height of the number of a point in font sizes, its distance from the point, and from the next number.
 NUMBER_HEIGHT, NUMBER_ABOVE, NUMBER_GAP = 1.25, 4, 2.0
@@ -408,6 +428,7 @@ def screeplot(
     variance : DataFrame, k x any, or None
         One row for each component, with the columns "adjusted variance", "share of total" (adjusted variance
         as a fraction of the total) and "cumulative PCA" (a fraction of the total). None for no bars.
+        ``variance.attrs["total"]`` is the name of the total for the axis, by default "total variance".
     spectrum : array-like, optional
         All eigenvalues of the covariance matrix, descending; by default the first k, from `variance`.
     kind : {"variance", "share", "cumulative"}
@@ -447,6 +468,8 @@ def screeplot(
         variance, spectrum, kind=kind, sparse=sparse, parallel=parallel, max_components=max_components
     )
     bars, count = 0 if variance is None else len(variance), len(data)
+    number = count if spectrum is None else len(_numbers("spectrum", spectrum))
+    total = "total variance" if variance is None else variance.attrs.get("total", "total variance")
     ax = drawing.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, drawing.OPEN)
     blue, orange = accents(ax)
     place, values = np.arange(1, count + 1), data if kind == "variance" else 100 * data
@@ -486,15 +509,18 @@ def screeplot(
     if note:  # thresholds on another scale are no line
         values = values.drop(columns="parallel")
     if "parallel" in values:
-        dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": "parallel analysis"}
+        last = int(values["parallel"].notna().sum())
+        label = "parallel analysis" + f" (first {last})" * (last < count)
+        dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": label}
         ax.plot(place, values["parallel"], color=orange, **style, **dashes)
     if k is not None:
         dotted: dict[str, Any] = {"linewidth": line(1.1), "linestyle": ":", "zorder": 1}
         ax.axvline(k + 0.5, color=ink(ax), label=f"chosen: k = {k}", **dotted)
     largest = float(np.nanmax(values.to_numpy(), initial=0.0))
     ax.set_ylim(0, (1.06 if kind != "cumulative" else 1.02) * largest if largest > 0 else 1.0)
-    _ticks(ax, list(data.index), bars)
-    drawing.label_components(ax, (ax.get_xlabel(), VALUE_AXES[kind]), drawing.name_size())
+    _ticks(ax, list(data.index), bars, number)
+    value_label = _in_lines(ax, VALUE_AXES[kind].format(total=total))
+    drawing.label_components(ax, (ax.get_xlabel(), value_label), drawing.name_size())
     _legend(ax, values, k or 0)
     if kind == "share":
         _write_shares(ax, values, bars)
@@ -610,22 +636,24 @@ def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
             break
 
 
-def _ticks(ax: Axes, names: list[Any], k: int) -> None:
-    """Label the components by name if the names fit, else by number."""
+def _ticks(ax: Axes, names: list[Any], k: int, number: int) -> None:
+    """Label the components by name if the names fit, else by number; say how many of all are drawn."""
     count = len(names)
+    remarks = [f"first {count:,} of {number:,}"] if count < number else []
     ax.set_xlim(0.4, count + 0.6)
     texts = short_names(names, HEADING_WIDTH)
     plain = [f"PC{i + 1}" for i in range(count)]
     if count > 12 or texts == plain:
         ax.xaxis.set_major_locator(NumbersFromOne())
-        ax.set_xlabel("Component")
         if texts[:k] != plain[:k]:
-            ax.set_xlabel("Component (1 to {}: {})".format(k, ", ".join(texts[:k])), parse_math=False)
+            remarks.append(f"1 to {k}: {', '.join(texts[:k])}")
+        ax.set_xlabel(f"Component{' (' * bool(remarks)}{'; '.join(remarks)}{')' * bool(remarks)}")
         return
     pitch = drawing.name_room(ax, 1.0) / count
     is_turned = max(width_of(text, drawing.name_size() + 1.5) for text in texts) + NAME_SPACE > pitch
     style: dict[str, Any] = {"rotation": 45, "ha": "right"} if is_turned else {}
     ax.set_xticks(range(1, count + 1), texts, parse_math=False, **style)
+    ax.set_xlabel(f"The {remarks[0]} components" if remarks else "")
 
 
 class NumbersFromOne(MaxNLocator):

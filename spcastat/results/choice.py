@@ -176,7 +176,8 @@ class ComponentChoice(Outcome):
             ax.set_ylabel("Variance (large rows shrunk)")
         is_masked = bool((eigenvalues.to_numpy()[: self.k] < noise.to_numpy()[: self.k]).any())
         remark = "This test of noise removes the earlier components, parallel analysis does not."
-        plots.write_note(ax, [choice_tables.number_reason(tests), *[remark] * is_masked])
+        reason = choice_tables.number_reason(tests).replace("<=", "≤")
+        plots.write_note(ax, [reason, *[remark] * is_masked])
         return ax
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray | pd.Series:
@@ -537,10 +538,12 @@ class Choice(Summary):
         -----
         The curve joins candidates with the same cardinality for all components; for cross-validation a band
         shows plus and minus one standard error. Candidates with unequal cardinalities are drawn separately.
+        The reason for the choice is written below the plot.
         """
         choice = self._reasons
-        rule = choice.rule if self.by in ("cv", "ebic") else None
-        return plots.plot_choice(choice.table, by=self.by, dense=choice.dense_error, rule=rule, ax=ax)
+        ax = plots.plot_choice(choice.table, by=self.by, dense=choice.dense_error, ax=ax)
+        plots.write_note(ax, [choice_tables.choice_reason(choice)])
+        return ax
 
     def report(
         self,

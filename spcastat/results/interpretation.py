@@ -13,7 +13,6 @@ from spcastat import plots
 from spcastat.config import elements, listed, nearest, one_of, plural, shown, warn
 from spcastat.errors import ComponentsError, DataWarning, DuplicateNamesError, OptionError
 from spcastat.fit import frames
-from spcastat.fit.frames import variance
 from spcastat.fit.record import deep_copy
 from spcastat.fit.rows import diagnostics_of, need_rows, scores_of_new
 from spcastat.fit.state import FitState, Picklable
@@ -21,7 +20,7 @@ from spcastat.fit.supplementary import Associations, ScaleNumbers, associations_
 from spcastat.inputs.data import Data, values_by_row
 from spcastat.labels import full_names, name_text
 from spcastat.reading.frames import open_table
-from spcastat.show.facts import total_variance
+from spcastat.show.facts import drawn_variance, total_variance
 from spcastat.show.grid import Document, Row, Table, fixed, number_rows
 from spcastat.show.renderings import Outcome, Screen
 from spcastat.show.summary import print_of_scales, scales_document
@@ -350,7 +349,7 @@ def further_points(state: FitState, new: Any, supplement: Any, arrows: str) -> F
 
 def shares_of_total(state: FitState) -> pd.Series:
     """Return the adjusted variance of each component as a share of the total, which `attrs` names."""
-    shares = variance(state)["share of total"]
+    shares = frames.variance(state)["share of total"]
     shares.attrs["total"] = part(total_variance(state))
     return shares
 
@@ -361,7 +360,7 @@ def scree(state: FitState, kind: str, parallel: Any, max_components: int | None,
     # a result of choose_k() or choose() checks that it belongs to the data of the fit
     check = getattr(type(parallel), "_noise_for", None)
     return plots.screeplot(
-        variance(state),
+        drawn_variance(state),
         spectrum,
         kind=kind,  # type: ignore[arg-type]
         sparse=state.record.sparse,

@@ -383,6 +383,12 @@ def choice_reasons(choice: Chosen) -> str:
 # --- tables ---------------------------------------------------------------------------------------
 
 
+def choice_reason(choice: Chosen) -> str:
+    """Return the reason for the choice in a sentence or two."""
+    ((_, reason),) = lines([choice_facts.sparseness(choice)])
+    return reason
+
+
 def _columns(choice: Chosen, brief: bool) -> tuple[str, ...]:
     """Return the headings of the columns; if `brief`, only those for the criterion of the choice."""
     by, table = choice.by, choice.table

@@ -315,6 +315,13 @@ def total_variance(state: FitState) -> Fact:
     return fact("total variance", **state.cleaned, partial=state.spec.partial)
 
 
+def drawn_variance(state: FitState) -> pd.DataFrame:
+    """Return the variances of components, for plots; ``attrs["total"]`` names what shares are of."""
+    variances = frames.variance(state)
+    variances.attrs["total"] = part(total_variance(state))
+    return variances
+
+
 def drawn_shares(state: FitState) -> pd.Series:
     """Return the share of each component, for plots; ``attrs["share"]`` says of what it is a share."""
     shares = frames.variance(state)["share of total"]
