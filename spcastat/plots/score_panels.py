@@ -214,7 +214,8 @@ def _draw_pairs(
         names = [kind.name for kind in kinds]
         inner_place = None if densities or side == 1 else _legend_place(ax, names, title, side, gap)
         place = inner_place or legend_above(ax, names, 0.0 if densities else TITLE_ROOM, title)
-        write_legend(ax, [kind.mark() for kind in kinds], names, size, title=title, **place)
+        alpha = dots(len(xy), 16.0, share, len(kinds))["alpha"]
+        write_legend(ax, [kind.mark(alpha) for kind in kinds], names, size, title=title, **place)
     return ax
 
 
@@ -235,8 +236,8 @@ def _legend_place(
 def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, share: float) -> None:
     """Draw the points of two components, smaller in a panel of a small `share` of the usual area."""
     drawing.cross(panel, 0.18, 0.7)
-    style = dots(len(xy), 16.0, share)
-    scatter_groups(panel, xy, list(groups_of(panel, groups, len(xy), palette)), **style, zorder=2)
+    kinds = list(groups_of(panel, groups, len(xy), palette))
+    scatter_groups(panel, xy, kinds, **dots(len(xy), 16.0, share, len(kinds)), zorder=2)
     panel.margins(x=0.06, y=0.12)
     panel.spines[["top", "right"]].set_visible(False)
 
@@ -370,7 +371,7 @@ def _draw_over_index(
         colour = accents(panel)[0] if groups is None else shade(panel, 0.45)
         panel.plot(x, column, color=colour, linewidth=line(1.1 if groups is None else 0.7), zorder=2)
         if groups is not None:
-            scatter_groups(panel, (x, column), kinds, **dots(n, 14.0), zorder=3)
+            scatter_groups(panel, (x, column), kinds, **dots(n, 14.0, groups=len(kinds)), zorder=3)
         if np.issubdtype(x.dtype, np.datetime64):
             locator = AutoDateLocator(minticks=3, maxticks=7)
             panel.xaxis.set_major_locator(locator)
@@ -387,7 +388,8 @@ def _draw_over_index(
     if groups is not None:
         names = [kind.name for kind in kinds]
         place = legend_above(panels[0], names, title=title)
-        write_legend(panels[0], [kind.mark() for kind in kinds], names, size, title=title, **place)
+        alpha = dots(n, 14.0, groups=len(kinds))["alpha"]
+        write_legend(panels[0], [kind.mark(alpha) for kind in kinds], names, size, title=title, **place)
     return ax
 
 
