@@ -15,7 +15,7 @@ from spcastat.hints import Pair
 from spcastat.labels import name_text, short_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
-from spcastat.plots.blocks import Block, NamedBar
+from spcastat.plots.blocks import Block, NamedBar, loading_text
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, shade, visible
 from spcastat.plots.margins import Margins
 from spcastat.plots.names import TIP_COVER, Names
@@ -154,8 +154,8 @@ def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
         ax.quiver(start, start, *tips[places].T, **scale, **head)
 
 
-def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
-    """Name the tips of arrows, as far as there is room.
+def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame, counted: bool = False) -> None:
+    """Name the tips of arrows, as far as there is room; `counted`: the note says how many have names.
 
     Supplementary variables come first, then those of the components, and long arrows before short ones.
     """
@@ -166,7 +166,8 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
     for i in np.lexsort((*drawn_first, ~arrows["supplementary"].to_numpy(dtype=bool))):
         pale = not (arrows["nonzero"].iloc[i] or arrows["supplementary"].iloc[i])
         leader = not pale or len(arrows) <= FEW_ARROWS
-        names.add(tips[i], labels[i], colours[i], at_tip=True, leader=leader, most_covered=TIP_COVER)
+        style: dict[str, Any] = {"at_tip": True, "leader": leader, "most_covered": TIP_COVER}
+        names.add(tips[i], labels[i], colours[i], counted=counted, **style)
 
 
 def draw_bars(
@@ -217,7 +218,8 @@ def plot_correlations(
     components, max_arrows, ax
         As for `SpcaResult.plot_correlations`.
     shares : Series, optional
-        The share of each component in the total variance, for the axis labels.
+        The share of each component in the total variance, for the axis labels. ``shares.attrs["share"]``
+        names the measure and ``shares.attrs["total"]`` another total.
     score_correlations : DataFrame, k x k, optional
         Correlations of the scores; the note states whether the scores of the two components are correlated.
     supplementary : DataFrame, s x k, optional
@@ -257,8 +259,11 @@ def plot_correlations(
     tips = data[["x", "y"]].to_numpy(dtype=float)
     reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0))) * np.array([NAME_ROOM, 1.0])
     draw_arrows(ax, data)
-    name_arrows(ax, Names(ax, size, np.empty((0, 2)), tips), data)
-    sentences = " ".join(_sentences(data, bars, len(correlations), r))
+    texts = Names(ax, size, np.empty((0, 2)), tips)
+    name_arrows(ax, texts, data, counted=True)
+    sentences = _sentences(data, bars, len(correlations), r)
+    sentences += drawing.sentence_on_shares(shares, (x_name, y_name))
+    texts.note = drawing.note_below(ax, " ".join(sentences), size)
     x_heading, y_heading = short_names([names[i] for i in pair])
     Margins(
         ax,
@@ -267,7 +272,8 @@ def plot_correlations(
         size,
         (-reach, reach),
         True,
-        note=drawing.note_below(ax, sentences, size),
+        note=texts.note,
+        total="" if shares is None else shares.attrs.get("total", "total variance"),
         filled=0.0,
     )
     return ax
@@ -324,11 +330,13 @@ def kinds_of_variables(arrows: pd.DataFrame, bars: pd.DataFrame) -> list[str]:
 
 def _sentences(data: pd.DataFrame, bars: pd.DataFrame, p: int, r: float) -> list[str]:
     """Return the sentences of the note, those first that explain what is drawn."""
-    sentences = [*kinds_of_variables(data, bars), f"Bars: correlations{hollow_bars(bars)}."]
+    longest = f", up to {loading_text(float(bars['value'].abs().max()))}" if len(bars) else ""
+    sentences = [*kinds_of_variables(data, bars), f"Bars: correlations{longest}{hollow_bars(bars)}."]
     count = int((~data["supplementary"]).sum())
     if count < p:
-        sentences.append(f"{count} of the {p} variables are drawn: the longest of each component.")
+        sentences.append(f"Arrows: {count} of {p:,} variables.")
+    sentences.append(f"Names: {len(data):,} of {len(data):,} arrows.")
     if abs(r) > NOTABLE:
         correlation = drawing.correlation_text(r)
-        sentences.append(f"Scores correlate ({correlation}): arrows may leave the circle.")
+        sentences.append(f"Correlated scores: {correlation}.")
     return sentences

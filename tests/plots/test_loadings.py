@@ -561,12 +561,12 @@ def test_supplementary_variables_are_drawn_in_another_colour(correlations, loadi
         assert block.rows[-1].colour == price
 
 
-def test_the_note_says_that_arrows_may_leave_the_circle():
+def test_the_note_of_a_circle_states_the_correlation_of_scores():
     X = np.random.default_rng(0).normal(size=(60, 2)) @ [[1, 1, 1, 0.5], [0, 0.3, -0.5, 1]]
     fit = sp.spca(pd.DataFrame(X), 2, 2, scale=True, effort="quick")
     r = np.corrcoef(fit.scores.T)[0, 1]
     assert abs(r) > 0.1
-    assert f"(r = {r:.2f}): arrows may leave the circle".replace("-", "−") in note_of(fit.plot_correlations())
+    assert f"Correlated scores: r = {r:.2f}.".replace("-", "−") in note_of(fit.plot_correlations())
 
 
 def test_a_circle_of_correlations_first_says_what_faint_arrows_are():
