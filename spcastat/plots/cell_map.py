@@ -225,7 +225,8 @@ def _sentences(cell_map: CellMap) -> Sequence[str]:
         left_out = "All rows shown are left out."
     grey = "Not judged: missing values too." if np.isnan(cell_map.values).any() else ""
     nothing = "" if len(cell_map.values) else "No row is left out or has an outlying cell."
-    z = "z: distance from the variable's centre in robust standard deviations; minus: below."
+    minus = "; minus: below" * bool((cell_map.values < -cell_map.bend).any())
+    z = f"z: distance from the variable's centre in robust standard deviations{minus}."
     return [nothing, z if len(cell_map.values) else "", left_out, grey, cell_map.remark]
 
 

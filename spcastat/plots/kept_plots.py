@@ -140,7 +140,7 @@ def plot_represented(
     Returns
     -------
     Axes
-        Names of variables kept are bold.
+        Names of variables kept are bold, as a note says.
     """
     data = plot_represented_data(represented, kept=kept, max_rows=max_rows)
     ax = drawing.axes_of_known_size(ax)
@@ -168,6 +168,7 @@ def plot_represented(
     drawing.label_components(ax, (label, ""), drawing.name_size())
     ax.xaxis.label.set(ha="right", x=1.0)  # the names have more room than the bars
     _name(ax, names, heads)
+    drawing.write_note(ax, ["Bold: variables kept, each with those it represents best."])
     return ax
 
 
