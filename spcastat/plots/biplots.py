@@ -34,7 +34,7 @@ from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.frame import FAR_ROWS, EdgeMarks, Frame, far_rows, positions, rows_outside
 from spcastat.plots.legends import title_of, write_legend
-from spcastat.plots.margins import FILLED, PERCENTAGES, Margins
+from spcastat.plots.margins import FILLED, Margins
 from spcastat.plots.names import ROW_COVER, TIP_COVER, Names
 from spcastat.plots.ticks import SteadyTicks
 
@@ -170,8 +170,7 @@ def biplot(
     marks = [] if outline in (None, "hull") else [f"Ellipses: {100 * level:g} % of {DISTRIBUTIONS[outline]}."]
     marks += ["Large marks: means of the groups."] * (centroids and bool(named_clouds))
     total = "" if shares is None else shares.attrs.get("total", "total variance")
-    if shares is not None:
-        marks.append(f"{PERCENTAGES} {shares.attrs.get('share', 'adjusted')} share of the {total}.")
+    marks += drawing.sentence_on_shares(shares, "%", "adjusted")
     if (count := int((data.points["label"] != "").sum())) and labels is not None:
         marks.append(f"Names: {count:,} of {len(data.points):,} rows.")
     caption = partial(_caption_within, data, marks)

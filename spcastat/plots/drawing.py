@@ -484,11 +484,19 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
     return [f"{name} ({share})" if share else name for name, share in pairs]
 
 
-def sentence_on_shares(shares: pd.Series | None, drawn_texts: Iterable[str]) -> list[str]:
-    """Return the sentence of a note on what percentages are, in a list; nothing if no text has one."""
+#: How the sentence of a note begins that says what percentages are.
+PERCENTAGES = "%:"
+
+
+def sentence_on_shares(shares: pd.Series | None, drawn_texts: Iterable[str], measure: str = "") -> list[str]:
+    """Return the sentence of a note on what percentages are, in a list; nothing if no text has one.
+
+    `measure` is that of shares without ``attrs["share"]``.
+    """
     if shares is None or not any("%" in text for text in drawn_texts):
         return []
-    return [f"%: {shares.attrs.get('share', 'of the total variance')}."]
+    measure, total = shares.attrs.get("share", measure), shares.attrs.get("total", "total variance")
+    return [f"{PERCENTAGES} {measure}{' ' * bool(measure)}share of the {total}."]
 
 
 def share_texts(components: Sequence[Any], shares: Any, decimals: int = 1) -> list[str]:

@@ -102,7 +102,7 @@ def plot_loadings(
         A value that a dotted line marks in each block.
     shares : Series, optional
         The share of each component in the total variance, indexed like the columns of `loadings`, for the
-        headings. ``shares.attrs["share"]`` says what it is a share of, if not of the total variance.
+        headings. ``shares.attrs["share"]`` names the measure and ``shares.attrs["total"]`` another total.
     label : str, optional
         The name of the values, for the caption of blocks and tables and the scale of lines and images; by
         default "Loading".

@@ -20,7 +20,7 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from spcastat.plots.blocks import BLOCK_LINE, Block, BlockLayout, BlockSpace, names_in
-from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of
+from spcastat.plots.drawing import PERCENTAGES, figure_of, in_figure, place_of, position_of
 from spcastat.plots.legends import columns_within, legend_size
 from spcastat.plots.texts import HINTED, NAME_LINES, labels_for, width_of, wrapped
 from spcastat.plots.ticks import SteadyTicks
@@ -65,8 +65,6 @@ NOTE_SHARE = 0.11
 SIDE_NUMBER_GAP, SIDE_LABEL_GAP, LABEL_HEIGHT = 7.0, 4.0, 1.17
 #: An arrangement may be best in a slightly different place if it is worth at most so much less, in points.
 RIVAL = 20.0
-#: How the sentence of a note begins that says what percentages are.
-PERCENTAGES = "%:"
 #: Between two sentences of a note.
 SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z\d%])")
 

@@ -83,8 +83,8 @@ def plot_scores(
         dates, its numbers, or else the order of the rows. By default over dates if the index has these
         (DatetimeIndex or PeriodIndex), and otherwise against one another.
     shares : Series, optional
-        The fraction of variance of each component, for the axis labels. ``shares.attrs["share"]`` says what
-        it is a share of, if not of the total variance.
+        The fraction of variance of each component, for the axis labels. ``shares.attrs["share"]`` names the
+        measure and ``shares.attrs["total"]`` another total than the total variance.
     ax : Axes, optional
         The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by row.
         The correlation of a pair is written on the other side of the diagonal, or above the diagonal if there

@@ -20,11 +20,10 @@ from spcastat.fit.supplementary import Associations, ScaleNumbers, associations_
 from spcastat.inputs.data import Data, values_by_row
 from spcastat.labels import full_names, name_text
 from spcastat.reading.frames import open_table
-from spcastat.show.facts import drawn_variance, total_variance
+from spcastat.show.facts import drawn_variance
 from spcastat.show.grid import Document, Row, Table, fixed, number_rows
 from spcastat.show.renderings import Outcome, Screen
 from spcastat.show.summary import print_of_scales, scales_document
-from spcastat.show.templates import part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -345,13 +344,6 @@ def further_points(state: FitState, new: Any, supplement: Any, arrows: str) -> F
         "supplementary": supplementary.correlations if among_correlations else None,
         "levels": None if levels is None else levels.set_axis(level_names(levels.index)),
     }
-
-
-def shares_of_total(state: FitState) -> pd.Series:
-    """Return the adjusted variance of each component as a share of the total, which `attrs` names."""
-    shares = frames.variance(state)["share of total"]
-    shares.attrs["total"] = part(total_variance(state))
-    return shares
 
 
 def scree(state: FitState, kind: str, parallel: Any, max_components: int | None, ax: Axes | None) -> Axes:

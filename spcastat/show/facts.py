@@ -323,9 +323,9 @@ def drawn_variance(state: FitState) -> pd.DataFrame:
 
 
 def drawn_shares(state: FitState) -> pd.Series:
-    """Return the share of each component, for plots; ``attrs["share"]`` says of what it is a share."""
+    """Return the share of each component, for plots, with its measure and its total in `attrs`."""
     shares = frames.variance(state)["share of total"]
-    shares.attrs["share"] = f"of the {part(total_variance(state))}{' (adjusted)' * state.record.sparse}"
+    shares.attrs |= {"share": "adjusted" * state.record.sparse, "total": part(total_variance(state))}
     return shares
 
 

@@ -45,9 +45,9 @@ def how_found_loadings(record: Record) -> Fact:
 
 
 def drawn_loading_shares(state: FitState) -> pd.Series:
-    """Return the share of each component, for plots; ``attrs["share"]`` says of what it is a share."""
+    """Return the share of each component, for plots, with its measure and its total in `attrs`."""
     shares = loadings_variance(state)["share of total"]
-    shares.attrs["share"] = f"of the {part(total_variance(state))}"
+    shares.attrs |= {"share": "explained", "total": part(total_variance(state))}
     return shares
 
 

@@ -298,7 +298,7 @@ def test_a_scale_does_not_take_the_room_of_names():
 def test_the_caption_says_what_values_and_percentages_are(judges_fit, options, label):
     ax = judges_fit.plot_loadings(kind="blocks", **options)
     ax.figure.canvas.draw()
-    assert caption_of_blocks(ax) == f"{label}. %: of the total variance (adjusted)."
+    assert caption_of_blocks(ax) == f"{label}. %: adjusted share of the total variance."
     ax = judges_fit.plot_loadings(kind="line", **options)
     assert [panel.get_ylabel() for panel in ax.child_axes if panel.get_ylabel()] == [label.partition(" (")[0]]
 
@@ -324,17 +324,17 @@ def test_the_scale_of_a_bootstrap_names_the_level(judges_fit):
     ax = judges_fit.bootstrap(39, rng=1).plot(level=0.9)
     ax.figure.canvas.draw()
     assert caption_of_blocks(ax).startswith(
-        "Loading with 90 % interval (hollow: negative; pale: includes zero). %: of the"
+        "Loading with 90 % interval (hollow: negative; pale: includes zero). %: adjusted share of the"
     )
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"card": 3}, "of the total variance (adjusted)"),
-        ({"method": "pca"}, "of the total variance"),
-        ({"card": 3, "robust": True}, "of the variance of the cleaned data (adjusted)"),
-        ({"card": 3, "formula": "~ . | alcohol"}, "of the residual variance (adjusted)"),
+        ({"card": 3}, "adjusted share of the total variance"),
+        ({"method": "pca"}, "share of the total variance"),
+        ({"card": 3, "robust": True}, "adjusted share of the variance of the cleaned data"),
+        ({"card": 3, "formula": "~ . | alcohol"}, "adjusted share of the residual variance"),
     ],
 )
 def test_plots_say_what_percentages_are_shares_of(options, words):
@@ -692,7 +692,7 @@ def test_a_table_names_its_values_and_the_shares_of_the_components(judges_fit):
     ax = judges_fit.plot_loadings(kind="table", values="cos2")
     ax.figure.canvas.draw()
     words = [text.get_text() for text in texts(ax)]
-    caption = "Squared cosine (correlated scores: sums above 1). %: of the total variance (adjusted)."
+    caption = "Squared cosine (correlated scores: sums above 1). %: adjusted share of the total variance."
     (table,) = artists(ax, LoadingTable)
     assert " ".join(table.caption) == caption
     shares = judges_fit.variance["share of total"]
