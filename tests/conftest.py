@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # one thread for each of the processes that share the tests
@@ -24,6 +25,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     from xdist.scheduler import LoadFileScheduling
 
     return LoadFileScheduling(config, log)
+
+
+#: Of the cases of a test that is marked as a sweep, one in so many runs each time; the others are slow.
+CASES = 3
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow most cases of sweeps."""
+    numbers: Counter[str] = Counter()
+    for item in items:
+        if item.get_closest_marker("sweep"):
+            test = item.nodeid.partition("[")[0]
+            if numbers[test] % CASES:
+                item.add_marker(pytest.mark.slow)
+            numbers[test] += 1
 
 
 # How long an example takes says how busy the machine is.

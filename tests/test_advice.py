@@ -452,6 +452,7 @@ BESIDE = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("options", BESIDE, ids=str)
 def test_the_method_that_is_named_for_another_program_takes_the_other_options(names, options):
@@ -522,6 +523,7 @@ WITH_GAPS = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("call", WITH_GAPS)
 def test_every_treatment_of_missing_values_that_a_message_names_is_taken(names, call):

@@ -217,6 +217,7 @@ def test_imputations_in_one_file_are_pooled(tmp_path, capsys, name):
     assert "--imputations" in refused(capsys, *call, "--imputations", "--covariance", code=1)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("packing", ["rows.csv", "rows.csv.gz", "rows.parquet"])
 @pytest.mark.parametrize(
     "how",

@@ -72,6 +72,7 @@ def _written(X: pd.DataFrame, folder, kind: str):
     return path, pd.read_csv(path, index_col=0 if labelled else None)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("name", "kind"),
     [*((name, "csv") for name in TABLES), *((name, "parquet") for name in ("16 rows", "labels", "booleans"))],

@@ -214,6 +214,7 @@ USES = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("index", INDEXES)
 def test_values_for_rows_are_matched_by_label_or_refused(use, index):

@@ -75,6 +75,7 @@ def expected() -> dict[str, object]:
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", KINDS)
 def test_groups_by_value_by_name_and_by_level(kind, expected):
     labels = KINDS[kind]
@@ -87,6 +88,7 @@ def test_groups_by_value_by_name_and_by_level(kind, expected):
         assert len(found.table) == 2
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("option", ["strata", "clusters"])
 def test_rows_that_belong_together(kind, option, expected, tmp_path):
@@ -104,6 +106,7 @@ def test_rows_that_belong_together(kind, option, expected, tmp_path):
         assert str(sp.load(tmp_path / "a.spca")) == str(fit)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", KINDS)
 def test_plots_by_group_and_by_level(kind):
     labels = KINDS[kind]
@@ -144,6 +147,7 @@ IN_FILES = ("bool", "int", "float", "tuple", "mixed", "NaT", "NA", "NaN", "None"
             "line breaks", "alike", "wide")  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.filterwarnings("ignore:The file contains names of columns")
 def test_names_of_columns(kind, tmp_path):
@@ -171,6 +175,7 @@ def test_names_of_columns(kind, tmp_path):
 READINGS = {"formula": {"formula": "~ ."}, "mixed": {"scale": "mixed"}}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.filterwarnings("ignore:The file contains")
@@ -216,6 +221,7 @@ BY_ROW = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("rows", INDICES)
 def test_series_with_other_labels_than_the_rows(rows):
     """Series are matched by label, or refused in a sentence, whatever the kinds of both labels."""
@@ -249,6 +255,7 @@ def test_fits_of_variables_with_names_of_other_kinds_are_not_compared():
 NUMERIC = ("int", "float")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", KINDS)
 def test_supplementary_factors(kind):
     """Two halves are a factor whatever their labels: the same means, tests and p-values."""
@@ -272,6 +279,7 @@ def test_supplementary_factors(kind):
         plt.close("all")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("factor", [False, True])
 def test_names_of_supplementary_variables(kind, factor):

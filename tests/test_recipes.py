@@ -123,6 +123,7 @@ def test_frequent_changes_have_a_recipe():
     assert [sum(subject in recipe.name for recipe in RECIPES) for subject in subjects] == [1, 1, 1, 1]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_a_recipe_fits_the_sources(recipe, tmp_path):
     place = copied(tmp_path / "copy")

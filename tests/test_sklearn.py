@@ -32,6 +32,7 @@ def rows():
 
 
 # Of estimators, those that refuse and those that take gaps are checked differently.
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks([SparsePCA(), SparsePCA(na="em", card=1)])
 def test_the_contract_of_scikit_learn(estimator, check):
@@ -358,6 +359,7 @@ def test_the_estimator_has_the_arguments_of_spca():
 # --- principal variables ---------------------------------------------------------------------------
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks([PrincipalVariables()])
 def test_the_contract_of_scikit_learn_for_selection(estimator, check):

@@ -91,6 +91,7 @@ FITS = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", FITS)
 def test_fits(kind):
     options = FITS[kind]
@@ -154,6 +155,7 @@ CALLS = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("call", CALLS)
 def test_calls(call):
     assert_alike(CALLS[call](table(), weights=TIMES), CALLS[call](repeated(table())))

@@ -74,6 +74,7 @@ def _same(a: Any, b: Any) -> bool:
     return a.equals(b) if isinstance(a, pd.DataFrame) else str(a) == str(b)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("call", sorted(CALLS))
 def test_whole_numbers_of_every_type_are_the_int(call):
     with warnings.catch_warnings():

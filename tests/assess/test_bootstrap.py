@@ -164,6 +164,7 @@ def noise(seed, n, p, rows):
     return np.exp(X) if rows == "skewed" else X
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("n", "p", "card", "rows"),
     [(100, 20, 5, "normal"), (100, 6, 5, "normal"), (60, 50, 5, "t4"), (100, 20, 8, "skewed")],

@@ -135,6 +135,7 @@ def test_the_planted_cardinality_is_chosen(X, by):
     assert "with 8 of 32 loadings, card=4" in str(choice)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("cards", "options"),
     [
@@ -670,6 +671,7 @@ def test_a_warm_start_is_never_worse(R, method):
         assert (path.table["objective"].diff().dropna() <= tol).all()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("objective", ["adjusted", "pev"])
 @pytest.mark.parametrize("effort", ["quick", "auto"])
 def test_a_path_is_as_good_as_the_same_calls_and_never_falls(R, objective, effort):
@@ -811,6 +813,7 @@ PRINTED = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", PRINTED)
 def test_prints_have_one_screen_and_are_the_same_when_loaded(kind):
     with warnings.catch_warnings():  # of variables in other units

@@ -413,6 +413,7 @@ def independent_terms(seed: int) -> pd.DataFrame:
     return pd.DataFrame(numbers | three | {f"g{i}": rng.choice(["u", "v"], 150) for i in range(2)})
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("formula", "options"),
     [
@@ -441,6 +442,7 @@ def test_flips_keep_the_covariances_within_a_term():
         assert left.terms is terms
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [50, 300])
 def test_components_of_many_variables_are_not_counted_in_parts(size):
     """Six factors of 50 or of all 300 variables in 62 rows, which parallel analysis finds: k = 6."""

@@ -45,6 +45,7 @@ KINDS = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_resampling_runs_and_says_how_often_a_column_did_not_vary(kind):
     data, options = KINDS[kind]
@@ -123,6 +124,7 @@ def test_a_pair_without_common_rows_is_uncorrelated_in_a_part_and_an_error_in_al
         sp.spca(without, 2, 3, scale=True, na="pairwise")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["scale=True", "mixed", "in a block", "em"])
 def test_halves_of_a_choice_without_the_rare_value(kind):
     data, options = KINDS[kind]
@@ -131,6 +133,7 @@ def test_halves_of_a_choice_without_the_rare_value(kind):
     assert "constant variable" in str(stability)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["scale=True", "mixed", "block", "em", "pairwise"])
 def test_the_variance_of_such_a_column_is_zero_and_the_others_are_as_without_it(kind):
     data, options = KINDS[kind]

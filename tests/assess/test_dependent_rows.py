@@ -68,6 +68,7 @@ def look(X, **options):
     return sp.spca(X, 1, 2, scale=True, **options)._source.neighbours.kind
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("seed", range(5))
 def test_sorted_and_grouped_tables_are_told_from_rows_in_time(name, seed):

@@ -29,6 +29,7 @@ WEIGHTS = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("constant", CONSTANTS)
@@ -45,6 +46,7 @@ def test_a_constant_variable(constant, weights):
         np.testing.assert_allclose(others, without, atol=END_OF_ASCENT)
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("constant", CONSTANTS)

@@ -85,6 +85,7 @@ def draws(monkeypatch):
     return made
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("shape", [(14, 30), (60, 9)], ids=["wide", "long"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_noise_has_the_rank_and_the_total_of_what_it_is_compared_with(kind, shape, draws):
@@ -136,6 +137,7 @@ NULLS = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", NULLS)
 def test_few_rows_of_noise_have_no_component(kind):
     """At the level .05, five or more of twenty sets have probability .003."""

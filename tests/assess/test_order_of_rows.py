@@ -67,6 +67,7 @@ def assert_equal(first, second):
     pd.testing.assert_frame_equal(pd.DataFrame(first), pd.DataFrame(second), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("draws", DRAWS)
 @pytest.mark.parametrize("fit", FITS)
 def test_draws_of_a_fit(fit, draws):
@@ -104,6 +105,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_choices(options):
     """Of the number, of cardinalities, with their errors, and of halves."""
@@ -119,6 +121,7 @@ def test_choices(options):
         assert_equal(a, b)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_held_out_errors(options):
     def numbers(rows):
@@ -135,6 +138,7 @@ def test_draws_of_sparse_loadings():
     assert_equal(*map(numbers, [ROWS, in_another_order(ROWS, 1)]))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("options", [*FITS.values()], ids=FITS)
 def test_equal_rows_that_differ_in_labels(options):
     """Answers of few values: what tells equal rows apart is their cluster, stratum or weight."""
@@ -159,6 +163,7 @@ def rows_of_few(seed: int) -> np.ndarray:
     return rng.standard_normal((5, int(rng.integers(3, 7))))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(6))
 def test_single_variables_that_add_equal_variances(seed):
     """Of unit variance are all scores, and the first two add the same in both orders."""
@@ -171,6 +176,7 @@ def test_single_variables_that_add_equal_variances(seed):
         assert_equal(fit.loadings, fits[0].loadings)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(4))
 def test_loadings_that_explain_everything(seed):
     """As many scores as the rank explain all, whatever the loadings: adjusted variance chooses."""

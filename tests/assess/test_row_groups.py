@@ -111,6 +111,7 @@ def of_kind(kind, n=30, p=6):
     return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]), w
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["copies", "answers", "tabulated", "wide"])
 @pytest.mark.parametrize("option", [None, "clusters", "strata"])
 def test_a_choice_counts_a_weighted_row_as_equal_rows(kind, option):

@@ -64,6 +64,7 @@ def test_few_variables_among_many_exceed_noise_though_no_eigenvalue_does(seed):
     assert found.k == 2
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_third_sparse_component_is_tested_without_the_first_two(seed):
     """Two planted blocks exceed noise, and what is left of them does not."""

@@ -52,6 +52,7 @@ ANSWERS: dict[str, Callable[..., str]] = {
 
 
 # squares of rows times 2**600 overflow, and of those times 2**-600 underflow
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("name", "exponent"),
     [*((name, 600) for name in ANSWERS), ("choose", -600), ("principal_variables", -600), ("em", -600)],

@@ -110,6 +110,7 @@ def test_a_biplot_with_groups_that_are_not_fitted(capsys, data, tmp_path):
     assert 'width="360pt" height="288pt"' in picture  # 72 points an inch
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "call", [["fit", "--card", 3], ["choose", "--cards", 3, "--by", "is"]], ids=lambda call: call[0]
 )

@@ -81,6 +81,7 @@ def run(line, **how):
     return subprocess.run(["sh", "-c", definition + line], capture_output=True, text=True, **how)
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", ["fit pitprops --k 1 --card 2", "--help"])
@@ -161,6 +162,7 @@ def _name(call):
     return call.line[:70] + (f" < {call.stdin}" if call.stdin else "")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("call", CALLS, ids=_name)
 def test_a_call_ends_as_it_must(folder, call):
     if ".parquet" in call.line:

@@ -134,6 +134,7 @@ def test_every_kind_of_fit(kind, mixed, pitprops, path):
         pd.testing.assert_frame_equal(other.transform(pitprops), fit.transform(pitprops))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", SOLVERS)
 def test_every_method_prints_and_comes_back(name, path):
     method = SOLVERS[name]

@@ -55,6 +55,7 @@ REFUSED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("options", "advice"), REFUSED, ids=lambda value: str(value)[:60])
 def test_options_without_effect_are_refused_and_what_is_advised_works(options, advice):
     with pytest.raises(OptionError) as caught:

@@ -259,6 +259,7 @@ ITERATING = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("method", ITERATING)
 def test_every_iterating_method_takes_starts_by_name_and_as_loadings(method):
     X = sp.datasets.make_hastie(60, rng=0)

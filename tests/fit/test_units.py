@@ -39,6 +39,7 @@ def control(name, unit=1.0):
     return {"card": 3} if "card" in SOLVERS[name].controls else {}
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore::spcastat.errors.ConvergenceWarning")
 @pytest.mark.parametrize("name", SOLVERS)
 def test_rows_in_other_units(name):
@@ -284,6 +285,7 @@ CALLS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
 def test_a_call_in_other_units(call: Callable[[float], Result]) -> None:
     base, powers = call(1.0)

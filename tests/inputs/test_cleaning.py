@@ -301,6 +301,7 @@ def test_extreme_values_do_not_overflow(value):
 # --- planted outliers ----------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("kind", "least"), [("rows", 0.98), ("cells", 0.98), ("cluster", 0.97), ("t1", 0.95)]
 )
@@ -510,6 +511,7 @@ def test_bad_cells_of_new_rows_are_named(wine, fit):
     pd.testing.assert_frame_equal(same, fit.robust.cells.drop(columns="kept"))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "options",
     [{"scale": True}, {"scale": False}, {"scale": True, "na": "em"}, {"robust": "cells"}, {"robust": "rows"}],
@@ -636,6 +638,7 @@ def test_long_names_are_short_in_the_list_and_rows_with_many_cells_are_named():
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("height", [3.0, 4.5])
 @pytest.mark.parametrize("p", [30, 2000])
 def test_every_row_and_column_of_a_small_map_has_a_legible_name(p, height):
@@ -661,6 +664,7 @@ def test_every_row_and_column_of_a_small_map_has_a_legible_name(p, height):
     plt.close(figure)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("layout", ["constrained", "tight"])
 @pytest.mark.parametrize("where", ["of the hospital", ""])
 def test_the_note_and_the_legend_of_a_small_map_are_within_the_figure(layout, where):

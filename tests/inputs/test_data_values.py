@@ -129,6 +129,7 @@ ROW_OPTIONS = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("call", ROW_CALLS)
 @pytest.mark.parametrize("options", ROW_OPTIONS)
 def test_a_call_with_rows_is_the_call_with_keywords(call, options, frame):

@@ -205,6 +205,7 @@ def test_the_note_says_how_both_are_scaled_and_that_scores_correlate(scores, loa
     assert "Correlated" not in note_of(biplot(scores, loadings))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [(2.5, 2.5), (3.4, 3.0), (3.4, 4.5), (5.0, 4.0), (7.0, 5.0)])
 def test_given_axes_have_the_note_where_the_points_keep_their_room(scores, loadings, size):
     """Points with a note have 45 % of the width and height, and 80 points; ``note=False`` omits it."""
@@ -547,6 +548,7 @@ def test_groups_and_their_legend(six):
         assert not any(legend.get_window_extent().overlaps(box) for box in boxes)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [10.0, 1e3, 1e9])
 @pytest.mark.parametrize("which", ["one variable", "every variable"])
 def test_new_rows_far_outside_leave_a_readable_plot(which, size):

@@ -303,6 +303,7 @@ def test_the_caption_says_what_values_and_percentages_are(judges_fit, options, l
     assert [panel.get_ylabel() for panel in ax.child_axes if panel.get_ylabel()] == [label.partition(" (")[0]]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["blocks", "table"])
 @pytest.mark.parametrize(("p", "k"), [(5, 1), (30, 5), (30, 8), (2000, 3)])
 @pytest.mark.parametrize("name", ["x{}", "variable {} with a long name"])
@@ -495,6 +496,7 @@ def test_no_correlation_stands_on_the_axis_of_variances(measures):
     assert [text.get_text() for text in legend.get_texts()] == ["l0 (3)", "_hidden (4)", "$x$ (5)"]
 
 
+@pytest.mark.slow
 def test_long_names_have_a_second_line_where_lines_are_left():
     """24 names of 42 characters are complete."""
     names = [f"concentration of the substance no. {i:02d} (mg/l)" for i in range(24)]
@@ -612,6 +614,7 @@ def test_names_of_forty_characters_are_complete_in_a_column(kind):
     assert min(layout.size for layout in layouts) >= 6.5
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("letters", [4, 30, 60])
 def test_a_new_figure_is_as_high_as_its_blocks(letters):
     """Short names have large text and long names small text; neither leaves a part of the figure empty."""
@@ -640,6 +643,7 @@ def test_blocks_with_short_names_stand_side_by_side_in_a_new_figure():
     assert upper[1] > lower[1]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("k", [1, 3, 5, 8])
 @pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (6.8, 3.0), None])
 def test_images_are_as_large_as_the_axes_allow_and_their_titles_do_not_touch(k, size):
@@ -699,6 +703,7 @@ def test_a_table_names_its_values_and_the_shares_of_the_components(judges_fit):
     assert [word for word in words if word.endswith(" %")] == [f"{100 * share:.1f} %" for share in shares]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (5.0, 4.0), (7.0, 5.0)])
 @pytest.mark.parametrize("k", [3, 6, 9])
 def test_shares_of_a_table_do_not_touch_and_its_names_have_one_size(size, k):
@@ -807,6 +812,7 @@ def test_a_table_is_in_the_middle_and_its_cells_fill_the_width(size, k, rows):
     assert cells.width > 0.25 * page.width
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("k", [5, 8])
 @pytest.mark.parametrize("marks", ["selected", "intervals"])
 def test_every_component_is_drawn_in_a_column_of_a_journal(make_loadings, k, marks):

@@ -175,6 +175,7 @@ def test_blocks_of_a_biplot_name_their_component_in_every_layout(scores):
     assert all(block.layout.values for block in blocks_of(tall))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", SIZES)
 def test_the_number_of_variables_without_room_is_within_the_figure(scores, size):
     """Also if it is longer than their names."""
@@ -207,6 +208,7 @@ def test_bars_of_both_blocks_have_one_scale_and_names_are_whole_where_they_have_
         assert all(part in name for part in label.split("…"))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("dpi", [60, 72, 80, 100, 150])
 @pytest.mark.parametrize("kind", ["blocks", "table"])
 def test_names_that_fill_a_line_are_not_cut_off_at_any_resolution(dpi, kind):
@@ -257,6 +259,7 @@ LONG_NAMES = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", LONG_NAMES)
 @pytest.mark.parametrize("size", [(3.4, 3.0), (6.4, 4.8)])
 def test_long_names_of_blocks_have_a_second_line_before_they_are_shortened(scores, kind, size):
@@ -406,6 +409,7 @@ def test_the_plots_of_a_fit_take_the_options_of_the_functions(name):
     assert (taken[-1] == "ax") == (not name.endswith("_data"))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("dpi", [72, 100, 110, 300])
 def test_the_texts_of_a_block_have_one_size(dpi, monkeypatch):
     """Letters at whole pixels widen some names more than others; no name alone has a smaller font."""
@@ -479,6 +483,7 @@ def test_no_label_is_cut_where_limits_of_one_scale_follow_the_numbers_at_the_tic
         plt.close(figure)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arrows", ["loadings", "correlations"])
 def test_no_label_is_cut_where_two_arrangements_are_all_but_equal(arrows):
     """What is best in the room beside the numbers of one has wider numbers, at some sizes of figures."""
@@ -495,6 +500,7 @@ def test_no_label_is_cut_where_two_arrangements_are_all_but_equal(arrows):
             plt.close(figure)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("width", [2.8, 3.1, 3.4, 4.0])
 @pytest.mark.parametrize("kind", ["biplot", "plot_correlations", "plot_loadings"])
 def test_shortened_names_of_two_blocks_are_distinct(scores, kind, width):
@@ -525,6 +531,7 @@ def test_lines_break_after_hyphens_before_words():
     assert wrapped("from 5 to -2 of a-b", 1.0, 7.5) == ["from", "5", "to", "-2", "of", "a-b"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (7.0, 5.0)])
 @pytest.mark.parametrize("kind", ["biplot", "plot_correlations", "plot_loadings"])
 def test_long_names_of_components_are_within_the_figure_and_distinct(scores, kind, size):

@@ -250,6 +250,7 @@ def test_labels_and_numbers_of_axes_have_one_size_in_all_plots(name):
 # --- numbers and legends at the width of a column ---------------------------------------------------
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("width", [3.4, 5.0, 7.0])
 @pytest.mark.parametrize("scale", [1.0, 4.0, 250.0])
 def test_numbers_of_panels_side_by_side_do_not_touch(scores, width, scale):
@@ -284,6 +285,7 @@ def test_points_of_groups_are_drawn_in_one_mixed_order(scores):
     assert len(np.unique(points.get_facecolors(), axis=0)) == 3
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (6.4, 4.8)])
 @pytest.mark.parametrize(
     ("names", "k"), [(["a", "b"], 3), (["build wind non-float", "headlamps"] * 3, 3), ("abcdef", 2)]
@@ -303,6 +305,7 @@ def test_the_legend_of_scores_covers_no_panel(size, names, k):
     assert legend.y1 <= figure.bbox.y1 + 1
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (5.0, 4.0), (7.0, 5.0)])
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_correlations_of_scores_stand_opposite_their_pairs(size, k):
@@ -342,6 +345,7 @@ def test_named_rows_of_diagnostics_are_dark_and_large():
     assert rows.max(axis=1).min() == pytest.approx(np.sort(frame.max(axis=1))[-4])
 
 
+@pytest.mark.slow
 def test_points_are_smaller_and_paler_in_small_panels():
     """Thousands of rows are no solid blot in panels of half an inch."""
     table = pd.DataFrame(np.random.default_rng(0).standard_normal((2400, 5))).add_prefix("PC", axis=1)
@@ -372,6 +376,7 @@ def test_the_legend_of_diagnostics_covers_no_row():
     assert legend.x1 <= figure.bbox.x1
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("k", [3, 5])
 def test_numbers_of_many_panels_do_not_touch_in_a_column(k):
     values = np.random.default_rng(1).standard_normal((60, k)) * np.linspace(3.0, 1.0, k)

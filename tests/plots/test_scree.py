@@ -130,6 +130,7 @@ def test_no_percentage_is_on_the_line_of_parallel_analysis(variance, size):
         assert not any(path.intersects_bbox(text.get_window_extent(), filled=False) for text in ax.texts)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["variance", "share", "cumulative"])
 @pytest.mark.parametrize("k", [2, 4, 7])
 def test_the_legend_of_a_scree_plot_covers_no_mark(kind, k):
@@ -294,6 +295,7 @@ def test_the_legend_of_a_path_or_a_choice_covers_no_line(size):
         assert legend.y1 <= figure.bbox.y1
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (5.0, 4.0), (7.0, 5.0)])
 @pytest.mark.parametrize("largest", [84.0, 30.0])
 def test_percentages_touch_neither_each_other_nor_the_line(size, largest):
@@ -328,6 +330,7 @@ def test_the_chosen_number_is_marked(kind, chosen):
     assert any("filled: chosen" in name for name in names) == bool(chosen)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (5.0, 4.0), (7.0, 5.0)])
 @pytest.mark.parametrize("chosen", [1, 4, 12])
 def test_the_line_of_the_chosen_number_crosses_no_legend(size, chosen):

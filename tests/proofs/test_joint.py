@@ -156,6 +156,7 @@ def _before(end: float) -> bool:
     return time.process_time() < end
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("number", range(16))
 def test_no_multiplier_for_the_first_of_three_components_has_a_bound_below_the_best_fit(number):
     """Also if less than the best fit is to be proven; 1e-12 for rounding of values near one."""
@@ -181,6 +182,7 @@ def test_no_multiplier_for_the_first_of_three_components_has_a_bound_below_the_b
         assert not (proven and share < 1.0)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("cards", [(2, 2), (3, 2)])
 @pytest.mark.parametrize("kind", ["plain", "one factor"])
 def test_bounds_of_pairs_of_supports_are_never_below_what_two_components_attain(kind, cards, rng):

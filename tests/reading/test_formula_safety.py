@@ -33,6 +33,7 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame(np.random.default_rng(0).gamma(3, 1, (300, 4)), columns=list("abcd"))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("context", [None, safe_context()], ids=["Python", "closed"])
 @pytest.mark.parametrize(
     ("formula", "bound"),
@@ -267,6 +268,7 @@ def test_the_checker_and_the_fit_refuse_it(attack, here):
     assert not here.exists()
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("nothing_is_run")
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_the_command_line_refuses_it(attack, here, tmp_path, capsys):
@@ -302,6 +304,7 @@ def tamper(path: Path, to: Path, change: Callable[[dict], None]) -> Path:
     return to
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("nothing_is_run")
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_saved_fit_does_not_run_it(attack, here, saved, tmp_path):

@@ -492,6 +492,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("source", "formula"), PAIRS)
 def test_a_column_of_weights_counts_rows_and_is_no_variable(source, formula, tmp_path):
     data = SOURCES[source](tmp_path)

@@ -102,6 +102,7 @@ def test_what_they_say_for_rows_is_taken(function, holder):
         OF_ROWS[function](rows)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_functions_of_matrices_take_them_or_name_the_dense_one(holder):
     S = held(holder, "correlations")
@@ -124,6 +125,7 @@ def test_choose_takes_a_polars_matrix_with_names_for_a_matrix():
     assert sp.choose(S, k=2, by="variance").fit.loadings.index.tolist() == NAMES
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("holder", ["csr", "csc", "coo", "lil", "polars", "pyarrow", "narwhals"])
 def test_square_rows_that_are_no_matrix_of_pairs_are_rows(holder):
     asymmetric = ROWS[:6]

@@ -66,6 +66,7 @@ def results_of_whole() -> list[pd.DataFrame | str]:
     return [call(WHOLE) for call in CALLS]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_wherever_a_matrix_is_taken(form, results_of_whole):
     S = FORMS[form].copy(deep=True)
@@ -78,6 +79,7 @@ def test_every_form_wherever_a_matrix_is_taken(form, results_of_whole):
     pd.testing.assert_frame_equal(S, FORMS[form])  # the caller's table is not changed
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("form", ARRAYS)
 def test_arrays(form):
     S = FORMS[form].to_numpy()
@@ -98,6 +100,7 @@ NUMBERED = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("numbering", NUMBERED)
 @pytest.mark.parametrize("form", ["whole", "lower", "upper, no diagonal", "text, dashes"])
 @pytest.mark.parametrize("in_column", [True, False])
@@ -123,6 +126,7 @@ def test_numbers_that_are_names_stay():
         sp.spca_cov(twice, 2, 3)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("named", [True, False])
 def test_the_command(form, named, tmp_path, capsys):
@@ -187,6 +191,7 @@ def test_the_advice_for_other_numbers_above_the_diagonal_is_accepted():
     pd.testing.assert_frame_equal(sp.spca_cov(S, 2, 3).loadings, sp.spca_cov(WHOLE, 2, 3).loadings)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("as_vector", [np.asarray, list, pd.Series])
 @pytest.mark.parametrize("form", ["with", "without"])
 def test_a_triangle_as_a_vector_is_refused_with_code_that_makes_it_a_matrix(form, as_vector):
@@ -244,6 +249,7 @@ EITHER = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("function", [*ROWS, *EITHER])
 @pytest.mark.parametrize("form", AS)
 @pytest.mark.parametrize("kind", NO_ROWS)

@@ -37,6 +37,7 @@ def labelled(numbers) -> pd.DataFrame:
 FORMULAS = (None, "~ q1 + q3 + q4 | age", "~ log(q1) + q2 + q3:q4", "~ . | log(age) + C(q5)")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_a_fit_of_labels_is_the_fit_of_their_numbers(numbers, labelled, formula, tmp_path):
     options = {"k": 2, "card": 2, "formula": formula, "na": "drop", "scale": True}
@@ -60,6 +61,7 @@ def compared(frame, groups, **options):
     yield from sp.compare_groups(frame, groups, 1, 3, n_draws=19, **options).p_adjusted.to_numpy().ravel()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "function",
     [

@@ -216,6 +216,7 @@ def quietly(kind: str, mixed: pd.DataFrame, folder: Any) -> Any:
         return MAKE[kind](mixed, folder)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", HANDED)
 def test_what_is_handed_out_is_the_users(made, kind, tmp_path):
     result, before, seen = made(kind), tmp_path / "before.spca", 0
@@ -243,6 +244,7 @@ def test_what_is_handed_out_is_the_users(made, kind, tmp_path):
 # --- Pickles and copies of results: what they carry, and that they are the same fits elsewhere ----
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", [kind for kind in MAKE if kind not in (*SLOW, "chunks")])
 @pytest.mark.parametrize(
     "carry",

@@ -67,6 +67,7 @@ def selection(S: np.ndarray, m: int, k: int | None = None) -> Selection:
 # --- against enumeration and published values ------------------------------------------------------
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(100))
 def test_no_set_of_few_variables_is_better(seed):
     """Every set of every table, by the definition: the choice is the best, and is proven to be."""
@@ -601,6 +602,7 @@ def test_variables_that_are_all_included_are_the_choice(m, p):
     assert sorted(sp.principal_variables_cov(X.cov(), m, include=kept).kept) == kept
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("m", [2, 4, 6, 12])
 def test_a_print_with_remarks_on_the_rows_is_one_screen(m):
     """Serially correlated rows: a fact of three lines, which takes its room from the tables."""

@@ -179,6 +179,7 @@ def _data(kind: str) -> pd.DataFrame:
     return X
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", list(FITS))
 def test_the_data_of_the_fit_are_accepted(tmp_path, kind):
     X = _data(kind)
@@ -187,6 +188,7 @@ def test_the_data_of_the_fit_are_accepted(tmp_path, kind):
     assert "(4 draws" in str(loaded.bootstrap(4, data=X[X.columns[::-1]], rng=1))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("kind", list(FITS))
 def test_other_data_are_refused(tmp_path, kind, change):

@@ -41,6 +41,7 @@ def fit(wine):
     return sp.sparse_loadings(wine, 3, 5, scale=True)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(
     ("k", "card", "share"),
@@ -257,6 +258,7 @@ SAVED = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", SAVED)
 def test_a_file_gives_back_the_fit(wine, tmp_path, kind):
     fit = SAVED[kind](wine)

@@ -73,6 +73,7 @@ def answers(result: Any, folder: Path) -> tuple[dict[str, int], str, bytes]:
 KINDS = ("rows", "loaded", "covariance", "chunks", "certified", "path", "comparison", "spco")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", [*KINDS, "sparse loadings", "choice"])
 def test_no_query_changes_a_result(kind, mixed, tmp_path):
     made = {
@@ -109,6 +110,7 @@ FAILING = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "options"), FAILING)
 def test_a_failed_query_changes_nothing(fit, name, options, tmp_path):
     class Interruption(Exception):

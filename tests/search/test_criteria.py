@@ -231,6 +231,7 @@ def test_few_rows_give_the_products_of_their_covariance_matrix():
     np.testing.assert_allclose(by_rows.forms(places, x), alone.forms(places, x), rtol=1e-12)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("n", "k", "objective"), [(2, 1, "adjusted"), (3, 2, "adjusted"), (3, 2, "least_squares")]
 )
@@ -464,6 +465,7 @@ def forms(X: np.ndarray) -> list[Operator]:
     return [*rows, Gram(np.cov(X, rowvar=False))]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("shape", [(60, 12), (20, 30)])
 def test_data_in_any_form_give_the_same_loadings(name, shape):

@@ -87,6 +87,7 @@ def test_least_squares_of_pitprops(R):
     assert 100 * joint(Gram(R.to_numpy()), 1, (3,), "least_squares").value == pytest.approx(31.02, abs=0.005)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("card", "seed"), [((6, 5, 4), 0), ((6, 5, 4), 1), ((6, 5, 4), 3), ((5, 4, 6), 0), ((4, 5, 6), 0)]
 )

@@ -376,6 +376,7 @@ def leading(S: np.ndarray, support: tuple[int, ...]) -> np.ndarray:
     return v
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
 def test_only_optima_are_proven(seed, scale):

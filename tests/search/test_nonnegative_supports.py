@@ -125,6 +125,7 @@ def value(S: np.ndarray, V: np.ndarray, objective: str) -> float:
     return float(explained.sum() / np.trace(S))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("objective", ["adjusted", "least_squares"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_no_choice_of_few_supports_has_a_larger_value_of_another_objective(objective, seed):
@@ -182,6 +183,7 @@ def test_two_components_may_become_equal_but_for_their_best_contrast():
     assert found == pytest.approx(best, abs=1e-5)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", [3, 4])
 def test_three_components_may_become_equal_but_for_their_best_contrasts(seed):
     """The limit of components c + e a_i is the space of c and of the differences of the a_i.

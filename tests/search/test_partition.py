@@ -113,6 +113,7 @@ ENUMERATED = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("objective", "p", "k", "count"), ENUMERATED)
 def test_groups_are_the_best_of_all_partitions(objective, p, k, count):
     """Values are compared up to 1e-8, which ascents that end at gradients of 1e-6 reach; PEV to rounding."""

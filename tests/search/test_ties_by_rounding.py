@@ -22,6 +22,7 @@ def table(kind: str, rng: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(rows).add_prefix("v")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kind", ["numbers", "answers", "units"])
 def test_variances_that_scaling_makes_equal(kind, options):

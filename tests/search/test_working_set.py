@@ -87,6 +87,7 @@ def test_a_million_variables_are_searched_in_parts(monkeypatch):
     assert max(asked) <= 20  # ten rows at once; twenty are those of the supports
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("operator", "seed"), [(Gram, 0), (Passes, 1)])
 @pytest.mark.parametrize(
     ("k", "card", "objective"),
@@ -210,6 +211,7 @@ def polished(S: np.ndarray, V: np.ndarray, cards: tuple[int, ...]) -> tuple[np.n
     return W, [np.flatnonzero(w) for w in W.T]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("kind", "k", "seed"), cases())
 def test_a_polish_ends_where_no_swap_improves(kind, k, seed):
     rng = np.random.default_rng([KINDS.index(kind), k, seed, 1])

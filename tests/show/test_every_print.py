@@ -104,6 +104,7 @@ def _results(table: pd.DataFrame, options: dict[str, Any]) -> Iterator[Any]:
         yield sp.choose_k(rows.iloc[:, :40].cov(), n_obs=n)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", TABLES)
 def test_every_print_is_one_screen(name):
     for result in results(name):

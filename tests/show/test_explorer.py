@@ -350,6 +350,7 @@ def contrast(tab, scheme: str, names: str) -> dict[str, float]:
     return json.loads(tab.js(f"{ratios}({json.dumps(names)})"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 def test_curves_and_texts_are_visible_on_light_and_dark_pages(tab, page):
     """At least 4.5 for texts and on dark pages; 3, the bound of WCAG 2 for graphics, for curves on white."""

@@ -240,6 +240,7 @@ def test_short_names_are_short_and_tell_names_apart(names, limit):
         assert len(set(labels)) == len(labels)
 
 
+@pytest.mark.slow
 def test_names_of_a_hundred_thousand_characters_are_shortened_and_told_apart(tmp_path):
     """In the print, the tables, the equations, the comparison and the page."""
     half = "x" * 50_000

@@ -46,6 +46,7 @@ def is_one_screen(text: str) -> bool:
     return len(lines) <= LINES and max(map(len, lines)) <= WIDTH
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("p", "k"), SIZES)
 @pytest.mark.parametrize("long", [False, True])
 @pytest.mark.parametrize("method", ["greedy", "pca"])
@@ -75,6 +76,7 @@ def test_a_print_without_room_for_all_loadings_says_what_was_fitted_and_how():
             assert words in text, words
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("p", "k"), SIZES)
 def test_loadings_in_a_print_are_those_of_the_fit_and_the_others_are_counted(p, k):
     """Lists name a loading as "0.123 x7"; of each component, those and "and 5 more" are all its loadings."""

@@ -34,6 +34,7 @@ def with_outliers() -> pd.DataFrame:
 # --- the data of a robust fit ---------------------------------------------------------------------
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("robust", "name"),
     [

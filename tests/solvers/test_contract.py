@@ -111,6 +111,7 @@ def test_loadings_have_unit_length(method):
     np.testing.assert_allclose(np.linalg.norm(V, axis=0), 1.0, rtol=0, atol=1e-14)
 
 
+@pytest.mark.sweep
 @methods("sign")
 def test_the_largest_loading_is_positive(method):
     for data in (-rows(), rows() * [1, -1, 1, -1, 1, -1, 1, -1]):
@@ -125,6 +126,7 @@ def test_zeros_are_exact(method):
     assert np.abs(V[V != 0]).min() > 1e-6  # none of the others is rounding
 
 
+@pytest.mark.sweep
 @methods("cardinality", takes("card"))
 def test_every_component_has_its_cardinality(method):
     for card in ((1, 1), (4, 3), (2, 6), (7, 5)):
@@ -159,6 +161,7 @@ def test_one_component_is_never_above_the_best_subset_and_near_it(method):
 # --- the same from every input ---------------------------------------------------------------------
 
 
+@pytest.mark.sweep
 @methods("inputs")
 def test_dense_sparse_and_covariance_agree(method):
     X = rows()
@@ -176,6 +179,7 @@ def test_dense_sparse_and_covariance_agree(method):
             sp.spca_cov(X.cov(), K, method=method, **sparsity(method))
 
 
+@pytest.mark.sweep
 @methods("columns permuted")
 def test_permuted_columns_permute_the_loadings(method):
     for seed, card in ((1, (3, 5)), (2, 2)):
@@ -201,6 +205,7 @@ def test_the_unit_of_a_covariance_matrix_does_not_matter(method):
         np.testing.assert_allclose(scaled.variance["adjusted variance"], expected, rtol=1e-6)
 
 
+@pytest.mark.sweep
 @methods("no unit inside", quick=True)
 def test_no_method_has_a_number_of_the_size_of_the_data_in_it(method, monkeypatch):
     # Solvers see variances near one. Without that, numbers with a unit would show: a power of two changes no
@@ -232,6 +237,7 @@ def test_no_method_has_a_number_of_the_size_of_the_data_in_it(method, monkeypatc
                     np.testing.assert_allclose(scaled.details[name] / power, told, rtol=1e-8, atol=rounding)
 
 
+@pytest.mark.sweep
 @methods("weights")
 def test_weights_count_as_repeated_rows(method):
     X = rows()
@@ -240,6 +246,7 @@ def test_weights_count_as_repeated_rows(method):
     same(fitted(method, repeated), fitted(method, X, weights=weights))
 
 
+@pytest.mark.sweep
 @methods("determinism")
 def test_two_runs_are_bit_identical(method):
     more = {"n_init": 3} if takes("n_init")(method) else {}
@@ -317,6 +324,7 @@ def supports_of_equals(method: str, k: int, card: int, p: int, r: float) -> list
     return [np.abs(fit.loadings.to_numpy()) > 1e-9 for fit in fits]
 
 
+@pytest.mark.sweep
 @methods("rounding of ties", lambda method: takes("card")(method) and takes_covariance(method))
 def test_rounding_does_not_choose_among_equals(method):
     for p, r in ((4, 0.8), (5, 0.3)):
@@ -369,6 +377,7 @@ def test_noise_of_some_roundings_chooses_no_support(method, name):
             np.testing.assert_array_equal(other.loadings != 0, fits[0].loadings != 0)
 
 
+@pytest.mark.sweep
 @methods("ties of later components", lambda method: takes("card")(method) and takes_covariance(method))
 def test_rounding_does_not_choose_for_later_components(method):
     for p, r, card in ((4, 0.8, 1), (5, 0.3, 3)):
@@ -377,6 +386,7 @@ def test_rounding_does_not_choose_for_later_components(method):
             np.testing.assert_array_equal(support, first)
 
 
+@pytest.mark.sweep
 @methods("duplicates", takes("card"))
 def test_of_a_variable_and_its_copy_the_first_is_taken(method):
     X = rows()
@@ -394,6 +404,7 @@ def test_of_a_variable_and_its_copy_the_first_is_taken(method):
         assert np.ptp(pair) <= (1e-2 if method == "spcagrid" else 1e-6) or pair.min() == 0
 
 
+@pytest.mark.sweep
 @methods("rank")
 def test_dependent_and_constant_variables(method):
     X = rows(15, 40, 4)

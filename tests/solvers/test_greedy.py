@@ -78,6 +78,7 @@ def step_by_step(S, k, variance, c, exact):
     return sizes
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("c", [1, 2, 5])
 @pytest.mark.parametrize("variance", [0.5, 0.8, 0.97])
@@ -170,6 +171,7 @@ def exchanged_ends(S, c, count):
     return best
 
 
+@pytest.mark.slow
 def test_a_search_in_noise_finds_no_less_than_exchanges_from_all_rows():
     # 40 rows of 150 variables have many local optima. Ten starts are fewer than the search improves.
     for seed in range(6):

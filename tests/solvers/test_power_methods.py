@@ -367,6 +367,7 @@ def rows() -> np.ndarray:
     return X
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("pattern", range(3))
 def test_pitprops_is_at_least_as_published(pitprops, method, pattern):

@@ -222,6 +222,7 @@ def test_the_same_partitions_give_the_same_bits(client):
 # --- a cluster as it is -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_mid_pass_changes_nothing(client, tmp_path):
     log = str(tmp_path / "runs")
 
@@ -465,6 +466,7 @@ def test_dask_is_not_imported_for_other_data():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_scores_of_dask_are_told_as_such(tmp_path):
     fit = sp.spca(dd.from_pandas(pd.DataFrame(rows_of(0)), npartitions=3), k=2, card=4, method="bcd-l0")
     with pytest.raises(NoRowsError, match=r"scores.compute\(\) all of them"):

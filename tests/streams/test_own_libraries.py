@@ -108,6 +108,7 @@ def same(fit, expected):
     )
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("source", NAMED)
 def test_what_comes_in_pieces_gives_the_fit_of_its_rows(source, folder):
     data = NAMED[source](folder)
@@ -116,6 +117,7 @@ def test_what_comes_in_pieces_gives_the_fit_of_its_rows(source, folder):
     assert "600 rows and 5 variables (" in str(fit)  # the source is named: nothing was gathered
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("source", NAMED)
 def test_a_formula_picks_columns_and_new_rows_are_transformed(source, folder):
     data = NAMED[source](folder)
