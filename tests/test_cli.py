@@ -126,7 +126,7 @@ def test_the_command_of_the_readme():
     command = [sys.executable, "-m", "spcastat", *README_COMMAND.split()]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    printed = "PEV                             14.8  28.3  41.7  52.5"  # as in README
+    printed = "All 4 components: adjusted 39.6 %, PEV 52.5 %, PCA (dense)"  # as in README
     assert printed in done.stdout
     assert printed in (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

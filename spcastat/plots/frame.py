@@ -138,11 +138,11 @@ def far_rows(xy: Array) -> NDArray[np.bool_]:
     far = np.zeros(len(xy), dtype=bool)
     if len(xy) < FEWEST_ROWS:
         return far
-    most = max(FAR_ROWS, int(FAR_SHARE * len(xy)))
+    count_limit = max(FAR_ROWS, int(FAR_SHARE * len(xy)))
     away = np.abs(xy - np.median(xy, axis=0))
     for distance in away.T:
         limit = FAR_FACTOR * np.quantile(distance, NEAR_QUANTILE)
-        farthest = np.sort(distance)[-most - 1 :]
+        farthest = np.sort(distance)[-count_limit - 1 :]
         if farthest[0] <= limit:
             far |= distance > limit
         elif farthest[-1] > FAR_FACTOR * farthest[0]:

@@ -454,8 +454,8 @@ class Margins:
         if (legend := self._legend()) is not None:
             _set_columns(legend, arrangement.legend_columns, self.entries)
             excess = self._legend_size(arrangement.legend_columns)[0] - box.width / pixels
-            above = left - max(excess, 0.0), top + self._title() + self._bar_height() + LEGEND_SPACE
-            corner = arrangement.legend or above
+            upper_corner = left - max(excess, 0.0), top + self._title() + self._bar_height() + LEGEND_SPACE
+            corner = arrangement.legend or upper_corner
             legend.set_loc("lower left")
             legend.set_bbox_to_anchor(in_figure(self.ax, at(*corner)), figure_of(self.ax).transFigure)
         if self.bar is not None:

@@ -164,9 +164,10 @@ def _units(names: Sequence[str], kinds: Sequence[str], total: str) -> list[str]:
     sentences = []
     for kind in dict.fromkeys(kinds):
         if kind != "correlation":
-            drawn = [DRAWN_MEASURES[name] for name, other in zip(names, kinds, strict=True) if other == kind]
-            drawn += ["dense PCA"] * (kind == "total")
-            words, unit = ", ".join(drawn), _AXES[kind].format(total=total).removesuffix(", %")
+            kinds_of_names = zip(names, kinds, strict=True)
+            labels = [DRAWN_MEASURES[name] for name, name_kind in kinds_of_names if name_kind == kind]
+            labels += ["dense PCA"] * (kind == "total")
+            words, unit = ", ".join(labels), _AXES[kind].format(total=total).removesuffix(", %")
             sentences.append(f"{words[0].upper()}{words[1:]}: {unit[0].lower()}{unit[1:]}.")
     return sentences
 
@@ -509,8 +510,8 @@ def screeplot(
     if note:  # thresholds on another scale are no line
         values = values.drop(columns="parallel")
     if "parallel" in values:
-        last = int(values["parallel"].notna().sum())
-        label = "parallel analysis" + f" (first {last})" * (last < count)
+        threshold_count = int(values["parallel"].notna().sum())
+        label = "parallel analysis" + f" (first {threshold_count})" * (threshold_count < count)
         dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": label}
         ax.plot(place, values["parallel"], color=orange, **style, **dashes)
     if k is not None:

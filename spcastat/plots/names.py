@@ -54,7 +54,7 @@ FROM_TIPS, FARTHER = 4.0, 1.0
 #: so near in points that they look like one.
 LEADER_SHARE, SAME_TIP = 0.4, 2.0
 #: What a note says of the number of names.
-COUNT = re.compile(r"(?<=Names: )[\d,]+")
+NAME_COUNT = re.compile(r"(?<=Names: )[\d,]+")
 #: Radius of a dot, in points.
 DOT_RADIUS = 2.0
 #: Width of the lines around letters, in points; so far names stay from the frame, which they would hide.
@@ -109,7 +109,7 @@ class Names(Artist):
     boxes : list of Bbox
         Their boxes, in pixels.
     note : Text, optional
-        It is told how many names are written; see `COUNT`.
+        It is told how many names are written; see `NAME_COUNT`.
     far_dots : ndarray of shape (m, 2)
         Points that are triangles at the edge of the axes if they are outside.
     """
@@ -167,7 +167,7 @@ class Names(Artist):
             self._text(name, box.mean(axis=0)).draw(renderer)
         if self.note is not None:
             count = sum(name.counted for name in self.written)
-            self.note.set_text(COUNT.sub(f"{count:,}", self.note.get_text()))
+            self.note.set_text(NAME_COUNT.sub(f"{count:,}", self.note.get_text()))
 
     def _text(self, name: Name, middle: NDArray[np.float64]) -> Text:
         """Return a text around a position in pixels, with a halo in the colour of the background."""
@@ -240,18 +240,18 @@ class _Scene:
             anchor = edge_of(self.axes, name.position[None])[0]
             name = replace(name, radius=MARK / 2.0)
         angles = self._outwards(anchor) + ARROW_TURNS if name.at_tip else NAME_DIRECTIONS
-        for box, _ in self._allowed(name, anchor, angles, DISTANCES):
+        for box, _ in self._candidate_boxes(name, anchor, angles, DISTANCES):
             if not (name.at_tip and self._is_ambiguous(box, anchor)):
                 return box, None
         angles = self._outwards(anchor) + LEADER_TURNS
         distances = [distance for distance in LEADER_DISTANCES if distance <= LONGEST_LEADER * self.size]
-        for box, towards in self._allowed(name, anchor, angles, distances) if name.leader else []:
+        for box, towards in self._candidate_boxes(name, anchor, angles, distances) if name.leader else []:
             line = np.array([anchor + LEADER_GAP * self.pixels * towards, np.clip(anchor, *box)])
             if self._from_other_tips(box, anchor) >= FROM_TIPS and self._is_free(line, anchor):
                 return box, line
         return None, None
 
-    def _allowed(
+    def _candidate_boxes(
         self, name: Name, anchor: NDArray[np.float64], angles: NDArray[np.float64], distances: Sequence[float]
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Return boxes that a name may have and their directions from the anchor, the cheapest first."""
@@ -274,8 +274,8 @@ class _Scene:
 
     def _from_other_tips(self, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> float:
         """Return the distance in points of a box from the nearest tip that is not at the anchor."""
-        others = self.tips[(self.tips != anchor).any(axis=1)]
-        return float(self._distances(box, others).min(initial=np.inf))
+        other_tips = self.tips[(self.tips != anchor).any(axis=1)]
+        return float(self._distances(box, other_tips).min(initial=np.inf))
 
     def _distances(self, box: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distances in points of points from a box."""
@@ -291,11 +291,13 @@ class _Scene:
         along = line[0] + LEADER_STEPS * (line[1] - line[0])
         lines = [*self.leaders, *(np.array([self.origin, tip]) for tip in self.tips)]
         away = np.hypot(*(self.tips - anchor).T) / self.pixels
-        least = np.minimum(LEADER_SHARE * away, FROM_TIPS) * (away > SAME_TIP)
+        least_distances = np.minimum(LEADER_SHARE * away, FROM_TIPS) * (away > SAME_TIP)
         return not (
             any(_count(along, box) for box in self.taken)
             or any(_cross(line, other_line) for other_line in lines)
-            or (np.hypot(*np.moveaxis(along[:, None] - self.tips, -1, 0)) < least * self.pixels).any()
+            or (
+                np.hypot(*np.moveaxis(along[:, None] - self.tips, -1, 0)) < least_distances * self.pixels
+            ).any()
         )
 
     def _covered(self, box: NDArray[np.float64]) -> float:

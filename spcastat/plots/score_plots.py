@@ -232,10 +232,10 @@ def dots(n: int, size: float = 22.0, share: float = 1.0, groups: int = 1) -> dic
     """
     rarity = 200 * min(share, 1.0) / max(n, 1)
     lowest = min(share, 1.0) ** 0.4
-    smallest, least = (SMALLEST_OF_GROUP, LEAST_OPAQUE) if groups > 1 else (0.18, 0.15 * lowest)
+    smallest, least_opacity = (SMALLEST_OF_GROUP, LEAST_OPAQUE) if groups > 1 else (0.18, 0.15 * lowest)
     return {
         "s": area(float(np.clip(size * rarity**0.4, smallest * lowest * size, size))),
-        "alpha": float(np.clip(0.7 * rarity**0.32, least, 0.75)),
+        "alpha": float(np.clip(0.7 * rarity**0.32, least_opacity, 0.75)),
         "rasterized": n > 5000,
     }
 

@@ -155,13 +155,13 @@ def _sentences(slopes: pd.DataFrame, table: pd.DataFrame) -> list[str]:
         sentences = [f"None differs between groups (adjusted p ≤ {level})."] * are_tested
     if table["estimate"].isna().any():
         sentences.append("Gap: does not vary in the group, not tested.")
-    drawn, count = table["term"].nunique(), slopes["term"].nunique()
-    if drawn < count:
-        are_all = drawn == plot_slopes_data(slopes, max_rows=None)["term"].nunique()
-        shown = (
+    term_count, count = table["term"].nunique(), slopes["term"].nunique()
+    if term_count < count:
+        are_all = term_count == plot_slopes_data(slopes, max_rows=None)["term"].nunique()
+        selection = (
             f"those with a loading{' or a difference' * differ}" if are_all else "those with the smallest p"
         )
-        sentences.append(f"{drawn} of {count} variables: {shown}.")
+        sentences.append(f"{term_count} of {count} variables: {selection}.")
     return sentences
 
 

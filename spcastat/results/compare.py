@@ -56,7 +56,7 @@ NAMED_CARDS = 6
 #: Label of the row of objectives, and heading of the rows of cardinalities.
 MAXIMISED, CARDINALITY = "Maximised", "Cardinality"
 #: With more fits, each has a row in the print.
-MOST_COLUMNS = 4
+FITS_IN_COLUMNS = 4
 #: What the columns of this print mean.
 UPRIGHT = (
     "Adjusted, PEV (projection on the loadings), LS (regression on the scores) and PCA (dense): % of the "
@@ -107,7 +107,7 @@ class Comparison(Outcome):
         """Return the print: measures, and how each fit differs from the first, in fewer rows if necessary."""
         document = self._document()
         end = ending(self._short_name, document.sentences)
-        if len(self._measures) > MOST_COLUMNS:
+        if len(self._measures) > FITS_IN_COLUMNS:
             rows_of_fits = _upright(self._measures, self._agreement, self._angles)
             return screen_of(replace(document, tables=(rows_of_fits,), print_notes=(UPRIGHT,)), end)
         measures = document.tables[0]

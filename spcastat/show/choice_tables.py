@@ -271,14 +271,14 @@ def _alternatives_table(choice: Chosen) -> Table:
 def _alternatives_in_words(choice: Chosen) -> str:
     """Return how much the fits beside the choice keep, or else their PEV; "" without such fits."""
     texts: list[str] = []
-    whole = " of PCA's variance" if choice.by == "variance" else " of the best"
+    of_the_total = " of PCA's variance" if choice.by == "variance" else " of the best"
     for place in choice_facts.compared(choice):
         line = choice.table.iloc[place]
         share_kept = line["relative_adjusted" if choice.by == "variance" else "kept"]
         count = int(line["nonzeros"])
         if place != choice.selected.place:
             subject = f"{count:,}{'' if texts else ' loading' if count == 1 else ' loadings'}"
-            reach = f"reach{'es' * (count == 1)} {percent(share_kept, 0)} %{'' if texts else whole}"
+            reach = f"reach{'es' * (count == 1)} {percent(share_kept, 0)} %{'' if texts else of_the_total}"
             share = f"have PEV {percent(line['pev'], 0)} %" if np.isnan(share_kept) else reach
             texts.append(f"{subject} {share} ({fit_name(choice, line)})")
     return f"{'; '.join(texts)}: choice.alternatives" if texts else ""
@@ -292,8 +292,11 @@ def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
     cautions = [item for item in about if is_caution(item) and item.key != "unequal variances"]
     reasons = [item for item in about if item not in cautions]
     header = list(lines(reasons))
-    others = _alternatives_in_words(choice)
-    headers = [header_lines([*header, *[("Others", others)] * bool(others)]), header_lines(header)]
+    alternatives = _alternatives_in_words(choice)
+    headers = [
+        header_lines([*header, *[("Others", alternatives)] * bool(alternatives)]),
+        header_lines(header),
+    ]
     untested = () if tests is None else tuple(notes(choice_facts.untested(tests)))
     end = ending("choice", choice_notes(choice, tests))
     body = partial(_body, loadings, headers)

@@ -18,14 +18,14 @@ _STOPPED = (
     "{interrupted?interrupted|stopped by the {reason}} after {seconds} s{interrupted?|; a larger {option}= "
     "may lower the bound}"
 )
-_EACH = "{joint?; certify(joint=False) bounds each component given the earlier ones}"
+_SINGLE_BOUNDS = "{joint?; certify(joint=False) bounds each component given the earlier ones}"
 _NOT_FEASIBLE = (
     "exhaustive search is not feasible for {p|# variable|# variables} ({reason}), so this is a general "
-    f"bound, which more time does not lower{_EACH}"
+    f"bound, which more time does not lower{_SINGLE_BOUNDS}"
 )
 _NOT_TIGHT = (
     "examined all supports, but its bounds for some of them are not tight, and more time does not lower "
-    f"them{_EACH}"
+    f"them{_SINGLE_BOUNDS}"
 )
 
 #: Key of a fact -> its wordings.

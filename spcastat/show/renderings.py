@@ -311,11 +311,11 @@ class Screen:
         versions = []
         for screen in self._versions():
             versions.append(screen._parts(encoding))
-            if _completeness(versions[-1])[0] == COMPLETE:
+            if _completeness(versions[-1])[0] == SHOWS_ALL:
                 break
-        most = max(versions, key=_completeness)  # the first one of several
-        shown = most if _completeness(most)[0] else versions[-1]
-        return "\n\n".join("\n".join(part) for part in shown if part)
+        fullest = max(versions, key=_completeness)  # the first one of several
+        parts = fullest if _completeness(fullest)[0] else versions[-1]
+        return "\n\n".join("\n".join(part) for part in parts if part)
 
     def _versions(self) -> Iterator[Screen]:
         """Yield the print, and the same with fewer and fewer words."""
@@ -338,11 +338,11 @@ class Screen:
 
 
 #: How complete a print is that shows everything.
-COMPLETE = 3
+SHOWS_ALL = 3
 
 
 def _completeness(parts: tuple[list[str], list[str], list[str]]) -> tuple[int, int]:
-    """Return 0 for a print without room, 1 without some components, 2 without other lines, or COMPLETE.
+    """Return 0 for a print without room, 1 without some components, 2 without other lines, or SHOWS_ALL.
 
     The second number is minus the number of components that are not shown.
     """
@@ -352,7 +352,7 @@ def _completeness(parts: tuple[list[str], list[str], list[str]]) -> tuple[int, i
     for line in body:
         if hidden := re.match(r"and ([\d,]+) more components", line):
             return 1, -int(hidden[1].replace(",", ""))
-    return (2 if hides(body) else COMPLETE), 0
+    return (2 if hides(body) else SHOWS_ALL), 0
 
 
 #: Stands for the rows of a table that have no room.
@@ -540,16 +540,16 @@ class Item:
 
         If `shortest`, names are short even if longer ones have room.
         """
-        most = words_with_room(self.words, width, line_limit)
-        if shortest or not most:
+        word_count = words_with_room(self.words, width, line_limit)
+        if shortest or not word_count:
             return words_in_lines(self.words, width, line_limit)
         versions = [*self.longer, self.words]
         number = next(
-            i for i, words in enumerate(versions) if words_with_room(words, width, line_limit) == most
+            i for i, words in enumerate(versions) if words_with_room(words, width, line_limit) == word_count
         )
         return [
             next((line for line in lines if grid.display_width(line) <= width), lines[-1])
-            for lines in _same_lines(versions, versions[number], most, width)
+            for lines in _same_lines(versions, versions[number], word_count, width)
         ]
 
 

@@ -586,7 +586,7 @@ MOST_LISTS = 8
 #: The measures that are always printed; that of the objective is printed, too.
 PRINTED = ("adjusted", "pev")
 #: Headings of the largest correlations of scores and of cumulative shares where each component has a row.
-CORRELATION = "|r|"
+CORRELATION_LABEL = "|r|"
 SHORT_HEADINGS = {"cumulative least squares": "l.s.", "cumulative PCA": "PCA"}
 
 
@@ -609,8 +609,9 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     in_brief = part(facts.found_in_brief(record))
     without_table = None
     if record.k <= MOST_LISTS:
-        sentences = (in_brief, *about, components.totals())
-        without_table = Screen(title, components.without_rows().lines, sentences, alerts, end)
+        lines, totals = components.without_rows().lines, components.totals()
+        running = Screen(title, lines, (in_brief, *about, totals), alerts, end)
+        without_table = Screen(title, lines, (in_brief, *about), alerts, end, (totals,), running)
     brief = Screen(title, components.lines, (in_brief, *about), alerts, end, brief=without_table)
     sentences = (part(facts.how_found(record)), *about)
     return Screen(title, components.lines, sentences, alerts, end, brief=brief)
@@ -763,7 +764,9 @@ class Components:
         for name, line, (numbers, names) in zip(full_names(self.names), cells, self._ordered(), strict=True):
             around = [(f"{number} ", "") for number in numbers]
             rows.append(renderings.item(name, line, names, around, renderings.NAME_LIMITS[-1]))
-        about = fact("columns of components", heading=self.heading, correlated=CORRELATION in self.short)
+        about = fact(
+            "columns of components", heading=self.heading, correlated=CORRELATION_LABEL in self.short
+        )
         heading = [part(about)] if self.lower_rows else []
         headings = (*self.short, "loadings")
         return [*heading, *renderings.items("", headings, rows, room - len(heading), "components")]
@@ -803,7 +806,7 @@ def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> 
     final_rows: list[Line] = []
     if len(variance) > 1 and record.sparse:
         final_rows.append(("Largest score |r|", tuple(Figures.of((r,), 2) for r in largest.tolist())))
-        short.append(CORRELATION)
+        short.append(CORRELATION_LABEL)
     measures = [column.measure for column in columns]
     objective = record.options.get("objective")
     return Components(

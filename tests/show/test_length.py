@@ -105,8 +105,9 @@ def test_fewer_words_are_printed_if_all_loadings_then_have_room():
     assert "more" not in text
     assert all(len(re.findall(rf"\d {name}\b", text)) == 1 for name in R.index)
     assert "Largest PEV found (9 of 10 starts; not all partitions compared). Every" in text
-    assert "variable is in one component. All 4 components: adjusted 39.6 %, PEV 52.5 %" in said(text)
-    assert "PCA (dense) 55.9 % of total variance; largest score |r| 0.61." in said(text)
+    assert "variable is in one component." in said(text)
+    # on a line of their own
+    assert "\nAll 4 components: adjusted 39.6 %, PEV 52.5 %, PCA (dense) 55.9 % of total\nvariance;" in text
     assert "correlation matrix of 24 variables, from 145 rows" in text
     many = str(fit_of(100, 2))
     assert "and " not in many.splitlines()[-1]
