@@ -525,9 +525,9 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     constraint. With a constraint, the choice for three components of the wines takes about ten times as long.
 
     Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of its
-    ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, candidates are the supports of
-    the largest rotated loadings, up to all variables, with the leading eigenvector on each support, and the
-    call has ``effort="quick"`` unless another effort is given.
+    ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, candidates are the
+    largest rotated loadings, with zeros in place of the others, up to all variables, and the call has
+    ``effort="quick"`` unless another effort is given.
 
     Examples
     --------

@@ -27,7 +27,7 @@ from spcastat.assess.candidates import (
     path_cards,
 )
 from spcastat.assess.folds import MOMENTS_VARIABLES, Folds, SparseModel
-from spcastat.assess.many_sets import DataSets, of_rotated, pruned, rotated_cards, sets_of, sizes
+from spcastat.assess.many_sets import DataSets, pruned, rotated_cards, sets_of, sizes, truncated_rotated
 from spcastat.errors import OptionError
 from spcastat.fit.method_table import RULE
 from spcastat.fit.plan import Plan
@@ -138,13 +138,13 @@ class Candidates:
         self._add_supports("partition", list(whole[:, 0]), fitted)
 
     def add_rotated(self, numbers: Sequence[int]) -> None:
-        """Fit the supports of the largest rotated loadings, to all rows and without each fold."""
+        """Store the largest rotated loadings of all rows and without each fold."""
         k = self.fitter.k
-        whole = of_rotated(self.all_rows, k, numbers)
+        whole = truncated_rotated(self.all_rows, k, numbers)
         self._add_supports("rotated", list(whole[:, 0]), partial(_rotated_outside, k, numbers))
 
     def _add_supports(self, family: str, whole: Sequence[np.ndarray], fitted: Any) -> None:
-        """Store fits that are the leading eigenvectors on their supports; `fitted` makes those of folds."""
+        """Store fits of a family to all rows; `fitted` makes those without each fold."""
         fits = [V[:, np.argsort(-self.op.forms(V), kind="stable")] for V in whole]
         every = [Candidate(tuple(np.count_nonzero(V, axis=0).tolist()), family) for V in fits]
         errors = None
@@ -226,9 +226,9 @@ def _pruned_outside(
 
 
 def _rotated_outside(k: int, numbers: Sequence[int], ops: list[Operator], _: Any) -> list[list[np.ndarray]]:
-    """Return the fits on the largest rotated loadings outside each fold, followed by dense PCA."""
+    """Return the largest rotated loadings outside each fold, followed by dense PCA."""
     sets = sets_of(ops, k)
-    return _with_pca(of_rotated(sets, k, numbers), sets.leading(k)[1])
+    return _with_pca(truncated_rotated(sets, k, numbers), sets.leading(k)[1])
 
 
 def _with_pca(V: np.ndarray, dense: np.ndarray) -> list[list[np.ndarray]]:

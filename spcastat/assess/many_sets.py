@@ -437,6 +437,16 @@ def of_rotated(sets: DataSets, k: int, numbers: Sequence[int]) -> np.ndarray:
     return sets.weights(largest(A, numbers), A)
 
 
+def truncated_rotated(sets: DataSets, k: int, numbers: Sequence[int]) -> np.ndarray:
+    """Return the largest rotated loadings, with zeros in place of the others, shape (m, f, p, k).
+
+    With all of them the components span those of PCA. Leading eigenvectors on supports of most variables
+    would all be the first component.
+    """
+    A = sets.rotated(k)
+    return unit_columns(largest(A, numbers) * A)
+
+
 def of_sequence(sets: Matrices, k: int, numbers: Sequence[int]) -> np.ndarray:
     """Return the loadings on supports of the largest slopes on scores of k sparse components, (m, f, p, k).
 

@@ -623,6 +623,21 @@ def test_the_fit_to_many_variables_is_quick_unless_an_effort_is_given():
     assert "effort" not in sp.choose(X, k=1, scale=True, method="threshold", cards=[40]).call
 
 
+def test_more_loadings_of_many_variables_never_explain_less_and_all_of_them_explain_as_much_as_pca():
+    """Leading eigenvectors on supports of most variables would all be the first component."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4)) @ rng.standard_normal((4, 1100)) + rng.standard_normal((30, 1100))
+    choice = sp.choose(X, k=3, scale=True)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    values = np.linalg.svd(Z, compute_uv=False) ** 2
+    table = choice.table
+    assert table["nonzeros"].iloc[-1] == 3300
+    # 1e-6: the varimax rotation is orthogonal up to the tolerance of its iteration
+    assert table["pev"].iloc[-1] == pytest.approx(values[:3].sum() / values.sum(), rel=1e-6)
+    assert (np.diff(table["pev"]) > 0).all()
+    assert (np.diff(table["predicts"]) > 0).all()
+
+
 # --- Paths over cardinalities: what each fit is, how it is started, and how it is shown ---------
 
 
