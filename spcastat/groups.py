@@ -421,7 +421,7 @@ def _standardised(source: RowData, code: np.ndarray, scale: Any) -> np.ndarray:
         vary = "do" if still.sum() > 1 else "does"
         raise ConstantColumnError(
             f"{listed(source.spec.columns[still])} {vary} not vary within any group; leave such columns out "
-            "(the column of the groups is left out if groups= names it)."
+            "(groups= leaves the column that it names out)."
         )
     return np.asarray(Z / sd) if isinstance(scale, (bool, np.bool_)) and scale else Z
 

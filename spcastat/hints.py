@@ -187,7 +187,10 @@ class SupportRules(TypedDict, total=False):
 
 
 class TuningOptions(TypedDict, total=False):
-    """Options of methods that do not say how sparse a fit is. By default each method's own; see `methods`."""
+    """Options of methods that do not say how sparse a fit is.
+
+    Each method has defaults of its own; see `methods`.
+    """
 
     constraint: Literal["uncorrelated", "orthogonal"] | None
     order: Literal["variance", "given", "best"] | None

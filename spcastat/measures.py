@@ -196,7 +196,7 @@ def best_order(C: np.ndarray) -> np.ndarray:
     -------
     ndarray of int, shape (k,)
         For up to five components the best of all orders; for more, an order that no exchange of two
-        components improves. If no other order is better by more than rounding, the present order.
+        components improves. If no other order is better by more than rounding, it is the present order.
     """
     k = len(C)
     order = np.arange(k)

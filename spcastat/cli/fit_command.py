@@ -217,7 +217,10 @@ def rule_arguments(parser: argparse.ArgumentParser) -> None:
         about = f"with --card: a variable that every component, or the one named, {verb}; may be repeated"
         add(f"--{name}", type=component_and_name, action="append", metavar="[PC1=]NAME", help=about)
     add("--disjoint", action="store_true", help="no variable in two components (each in one without --card)")
-    about = "with --card, in groups: columns of a term, or of a group, enter together; may be repeated"
+    about = (
+        "with --card, which then counts groups: the columns of a term, or of a group, enter together; may be "
+        "repeated"
+    )
     add("--together", type=group_and_name, action="append", metavar="terms|GROUP=NAME", help=about)
 
 

@@ -1,7 +1,7 @@
 """Messages of the package in the words of the command: ``--na drop`` for ``na='drop'``.
 
-The package gives advice for Python. `for_command` replaces arguments and calls in a message by options and
-commands, so that the command has one place for this, and messages are written once.
+The messages of the package are worded for users of Python. `for_command` replaces arguments and calls in a
+message by options and commands, so that the command has one place for this, and messages are written once.
 """
 
 from __future__ import annotations

@@ -455,7 +455,7 @@ def require_columns(cleaning: Cleaning, robust: bool | str) -> None:
     if cleaning.wrapping.plain.all():
         raise errors.DataError(
             f"robust={robust!r} leaves every column as it is, since each has at most 5 different values, or "
-            "its lowest or highest value in 3 of 10 rows or more. Leave robust out."
+            "its lowest or highest value in at least 30 % of the rows. Leave robust out."
         )
 
 

@@ -490,7 +490,7 @@ def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def packed_spec(spec: Spec) -> Spec:
-    """Return a spec whose formula has the values that it refers to in a form for pickle."""
+    """Return a spec in which the values that the formula uses can be pickled."""
     partial = None if spec.partial is None else replace(spec.partial, spec=packed_spec(spec.partial.spec))
     return replace(spec, context=packed_names(spec.context), partial=partial)
 

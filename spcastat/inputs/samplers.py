@@ -560,7 +560,7 @@ def of_rows(
 def of_covariance(
     op: Operator, n: float | None, kind: str | None, folds: int, repeats: int, seed: int, unit: float
 ) -> FoldRows:
-    """Return normal rows with a covariance matrix of n rows, in folds; see `covariance_noise`."""
+    """Return normal rows, in folds, from a covariance matrix of n rows; see `covariance_noise`."""
     noise, rng = covariance_noise(op, n, kind, seed, unit), np.random.default_rng([seed, 4])
     variances = noise.variances
     names = pd.RangeIndex(len(variances))

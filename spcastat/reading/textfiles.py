@@ -50,7 +50,8 @@ def _open_zst(path: Path, mode: str) -> Any:
         import zstandard
     except ImportError:
         raise FileError(
-            f"{path} is packed by Zstandard, which needs zstandard: pip install zstandard, or unpack it."
+            f"{path} is compressed with Zstandard; install the package zstandard (pip install zstandard), "
+            "or decompress the file."
         ) from None
     return io.BufferedReader(zstandard.open(path, mode))
 

@@ -261,11 +261,11 @@ class Effort:
     many_nonzeros: Patience | None = None
 
     def patience(self, nonzeros: int, ordered: bool) -> Patience:
-        """Return when a search ends; `ordered` tells whether the order of the components matters."""
+        """Return the rule that ends a search; `ordered` tells whether the order of the components matters."""
         return self.patience_with_many(nonzeros) or (self.ordered if ordered else self.free)
 
     def patience_with_many(self, nonzeros: int) -> Patience | None:
-        """Return when a search ends if its nonzeros are many; None if they are few, or do not matter."""
+        """Return the rule that ends a search with many nonzeros; None if they are few, or do not matter."""
         return self.many_nonzeros if nonzeros > MANY_LOADINGS else None
 
     def with_nonzeros(self, nonzeros: int) -> Effort:

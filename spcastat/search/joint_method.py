@@ -67,9 +67,9 @@ class Joint(BatchSolver):
         that `variance` refers to. With `disjoint` alone the default is "pev", since adjusted variance is
         largest with one general group and a few small ones.
     constraint : {"uncorrelated", "orthogonal"}, optional
-        With `card`: scores that are exactly uncorrelated, for the objective "adjusted", the default then, or
-        "least_squares"; or loadings that are exactly orthogonal, for "pev". The print states what is lost by
-        the constraint. Scores of other rows are uncorrelated only approximately.
+        With `card`: scores that are exactly uncorrelated, for the objective "adjusted", which is then the
+        default, or "least_squares"; or loadings that are exactly orthogonal, for "pev". The printed output
+        states what is lost by the constraint. Scores of other rows are uncorrelated only approximately.
     effort : {"quick", "auto", "thorough"}
         How long to search: from few starts without perturbing them; until independent searches agree; or
         until more of them agree, from more starts and with more exchanges.

@@ -58,7 +58,7 @@ def render_text(document: grid.Document, layout: grid.Layout, encoding: str | No
 
 
 def render_tables(document: grid.Document, width: int) -> list[str]:
-    """Return the lines of the tables of a document, without header, notes and key; long names are short."""
+    """Return the lines of the tables of a document, without header, notes and key; names are shortened."""
     document = _encodable(document, grid.Layout(width=width))
     return "\n\n".join(_of_tables(document, width)).splitlines()
 
@@ -538,7 +538,7 @@ class Item:
     def lines(self, width: int, line_limit: int, shortest: bool) -> list[str]:
         """Return as many words as possible in at most `line_limit` lines, with names as long as these allow.
 
-        If `shortest`, names are short even if longer ones have room.
+        If `shortest`, names are short even if there is room for longer ones.
         """
         word_count = words_with_room(self.words, width, line_limit)
         if shortest or not word_count:
