@@ -387,6 +387,10 @@ def draw(picture: Picture, folder: Path = FOLDER) -> Path:
     return path
 
 
+#: A bar of fewer rows has no room for their number.
+FEWEST_LABELLED = 3
+
+
 def draw_record(folder: Path = FOLDER) -> Path:
     """Draw how many printed rows of each paper have each finding, and return the file."""
     colours = ("#1b7f5c", "#6bb392", "#b7dcc8", "#8ab6d6", "#c9c9c9", "#e4e4e4", "#d1495b")
@@ -406,7 +410,7 @@ def draw_record(folder: Path = FOLDER) -> Path:
                 count = counts.get(finding, 0)
                 label = finding if y == 0 else None
                 axes.barh(y, count, left=edge, color=colour, label=label, height=0.7)
-                if count:
+                if count >= FEWEST_LABELLED:
                     axes.text(edge + count / 2.0, y, str(count), ha="center", va="center", fontsize=7)
                 edge += count
         axes.set_yticks(range(len(names)), list(names.values()))
