@@ -54,7 +54,7 @@ FROM_TIPS, FARTHER = 4.0, 1.0
 #: so near in points that they look like one.
 LEADER_SHARE, SAME_TIP = 0.4, 2.0
 #: What a note says of the number of names.
-NAME_COUNT = re.compile(r"(?<=Names: )[\d,]+")
+NAME_COUNT = re.compile(r"(?<=Names:\s)[\d,]+")
 #: Radius of a dot, in points.
 DOT_RADIUS = 2.0
 #: Width of the lines around letters, in points; so far names stay from the frame, which they would hide.

@@ -756,3 +756,16 @@ def test_no_name_could_belong_to_another_tip():
             others = pixels[(names.tips != name.position).any(axis=1)]
             nearest = np.clip(others, box.p0, box.p1)
             assert np.hypot(*(others - nearest).T).min() * 72 / ax.figure.dpi >= 3.9
+
+
+@pytest.mark.parametrize("width", [3.2, 3.4, 3.6, 4.2, 6.4])
+def test_the_note_counts_the_names_that_are_drawn(width):
+    """Wherever its lines break, and at each resolution."""
+    fit = sp.spca(sp.datasets.load_judges(), 2, card=6, scale=True)
+    for layout in ("constrained", "tight", None):
+        figure = plt.figure(figsize=(width, 3.0), layout=layout)
+        ax = fit.biplot(labels=8, note=True, ax=figure.subplots())
+        for dpi in (60, 150, 200):
+            figure.savefig(io.BytesIO(), dpi=dpi)
+            (names,) = (child for child in ax.get_children() if isinstance(child, Names))
+            assert f"Names: {len(names.written)} of 43 rows." in note_of(ax)
