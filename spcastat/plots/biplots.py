@@ -582,11 +582,12 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame, most_co
             if is_labelled[i] or (reach > reach[i]).sum() < FAR_ROWS:
                 x_text, y_text = map(_coordinate, xy[i], side)
                 options = {"edge_text": f"{names[i]} ({x_text}, {y_text})", "counted": is_labelled[i]}
-                texts.add(xy[i], names[i], colour, most_covered=TIP_COVER, **options)
+                texts.add(xy[i], names[i], colour, of_row=True, most_covered=TIP_COVER, **options)
     for points, colour in rows:
         near_points = points.loc[~points["far"], ["label", "x", "y"]]
         for name, *position in near_points.itertuples(index=False):
-            texts.add(position, str(name), colour, most_covered=most_covered, counted=True)
+            options = {"of_row": True, "leader": most_covered > 0, "counted": True}
+            texts.add(position, str(name), colour, most_covered=most_covered, **options)
 
 
 def _coordinate(value: float, side: float) -> str:

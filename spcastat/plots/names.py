@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 #: Directions from a point to its name that are tried, and turns from the direction of an arrow, in radians.
 NAME_DIRECTIONS = np.arange(8) * np.pi / 4
 ARROW_TURNS = np.array([0.0, *(turn * side for turn in (0.4, 0.8, 1.2, 1.6, 2.0) for side in (1.0, -1.0))])
+#: The same for names of rows, in halves of the width and height of a name: beside, above and below the point,
+#: not over its side.
+ROW_DIRECTIONS = np.array(
+    [
+        *((1.0, 0.0), (0.8, 1.0), (0.0, 1.0), (-0.8, 1.0)),
+        *((-1.0, 0.0), (-0.8, -1.0), (0.0, -1.0), (0.8, -1.0)),
+        *((0.4, 1.0), (-0.4, 1.0), (-0.4, -1.0), (0.4, -1.0)),
+    ]
+)
 #: Distances from a point to its name that are tried, in points.
 DISTANCES = (2.5, 6.0)
 #: Distances from a tip to a name at the end of a leader line, where there is no room beside the tip, in
@@ -55,8 +64,8 @@ FROM_TIPS, FARTHER = 4.0, 1.0
 LEADER_SHARE, SAME_TIP = 0.4, 2.0
 #: What a note says of the number of names.
 NAME_COUNT = re.compile(r"(?<=Names:\s)[\d,]+")
-#: Radius of a dot, in points.
-DOT_RADIUS = 2.0
+#: Radius of a dot, in points, and how far the name of a row is from its middle at least.
+DOT_RADIUS, FROM_MIDDLE = 2.0, 0.5
 #: Width of the lines around letters, in points; so far names stay from the frame, which they would hide.
 HALO = 1.8
 #: Height of a name, in font sizes.
@@ -67,7 +76,8 @@ NAME_HEIGHT = 1.15
 class Name:
     """A text beside a position in data units; beside the edge of the axes if the position is outside.
 
-    `at_tip`: the position is the tip of an arrow from the origin. `most_covered`: how many points it may
+    `at_tip`: the position is the tip of an arrow from the origin. `of_row`: the position is that of a row;
+    the name hides the middle of no point and is nearest to its own. `most_covered`: how many points it may
     cover. `radius`: that of a large mark at the position, in points. `leader`: a name without room beside
     its tip may stand farther away, at the end of a line. `edge_text`: the text for a position outside of the
     axes. `counted`: the note says how many of these names are written.
@@ -77,6 +87,7 @@ class Name:
     text: str
     colour: Any
     at_tip: bool = False
+    of_row: bool = False
     leader: bool = False
     most_covered: float = 0.0
     weight: str = "normal"
@@ -208,6 +219,7 @@ class _Scene:
         half_mark = MARK / 2.0 * self.pixels * np.array([[-1.0], [1.0]])
         triangles = edge_of(ax, names.far_dots[rows_outside(names.far_dots, *self.limits)])
         self.taken: list[NDArray[np.float64]] = [triangle + half_mark for triangle in triangles]
+        self.marks = np.vstack([self.tips, self.dots, triangles])
         self.leaders: list[NDArray[np.float64]] = []
 
     def _of(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -233,49 +245,66 @@ class _Scene:
     def place(self, name: Name) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
         """Return the box of a name that covers least, and the ends of its leader line, or None without one.
 
-        The box is None if each covers too much or could belong to another tip.
+        The box is None if each covers too much or could belong to another tip or point.
         """
         anchor = self.to_pixels(name.position)
         if self._is_outside(name):
             anchor = edge_of(self.axes, name.position[None])[0]
             name = replace(name, radius=MARK / 2.0)
         angles = self._outwards(anchor) + ARROW_TURNS if name.at_tip else NAME_DIRECTIONS
-        for box, _ in self._candidate_boxes(name, anchor, angles, DISTANCES):
-            if not (name.at_tip and self._is_ambiguous(box, anchor)):
+        directions = ROW_DIRECTIONS if name.of_row else _directions(angles)
+        for box, _ in self._candidate_boxes(name, anchor, directions, DISTANCES):
+            if not self._is_ambiguous(name, box, anchor):
                 return box, None
-        angles = self._outwards(anchor) + LEADER_TURNS
+        directions = _directions(self._outwards(anchor) + LEADER_TURNS)
         distances = [distance for distance in LEADER_DISTANCES if distance <= LONGEST_LEADER * self.size]
-        for box, towards in self._candidate_boxes(name, anchor, angles, distances) if name.leader else []:
+        for box, towards in self._candidate_boxes(name, anchor, directions, distances) if name.leader else []:
             line = np.array([anchor + LEADER_GAP * self.pixels * towards, np.clip(anchor, *box)])
-            if self._from_other_tips(box, anchor) >= FROM_TIPS and self._is_free(line, anchor):
+            if self._from_others(name, box, anchor) >= FROM_TIPS and self._is_free(name, line, anchor):
                 return box, line
         return None, None
 
     def _candidate_boxes(
-        self, name: Name, anchor: NDArray[np.float64], angles: NDArray[np.float64], distances: Sequence[float]
+        self,
+        name: Name,
+        anchor: NDArray[np.float64],
+        directions: NDArray[np.float64],
+        distances: Sequence[float],
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Return boxes that a name may have and their directions from the anchor, the cheapest first."""
         boxes = []
         width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
         half = np.array([width, NAME_HEIGHT * self.size]) * self.pixels / 2.0
-        for rank, angle in enumerate(angles):
-            towards = np.array([np.cos(angle), np.sin(angle)])
+        for rank, towards in enumerate(directions):
             for distance in distances:
                 middle = anchor + towards * (half + (name.radius + distance) * self.pixels)
                 box = np.array([middle - half, middle + half])
+                if name.of_row and self._hides_middle(box):
+                    continue
                 if (covered := self._covered(box)) <= name.most_covered:
                     boxes.append((covered + TURN_COST * rank + DISTANCE_COST * distance, box, towards))
         return [(box, towards) for _, box, towards in sorted(boxes, key=lambda one: one[0])]
 
-    def _is_ambiguous(self, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> bool:
-        """Return whether the box of a name could belong to another tip than that at the anchor."""
+    def _is_ambiguous(self, name: Name, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> bool:
+        """Return whether a name in a box could belong to something else than what is at the anchor."""
+        if not (name.at_tip or name.of_row):
+            return False
         own_distance = float(self._distances(box, anchor[None])[0])
-        return self._from_other_tips(box, anchor) < max(own_distance + FARTHER, FROM_TIPS)
+        least = own_distance + FARTHER
+        return self._from_others(name, box, anchor) < (max(least, FROM_TIPS) if name.at_tip else least)
 
-    def _from_other_tips(self, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> float:
-        """Return the distance in points of a box from the nearest tip that is not at the anchor."""
-        other_tips = self.tips[(self.tips != anchor).any(axis=1)]
-        return float(self._distances(box, other_tips).min(initial=np.inf))
+    def _others(self, name: Name, anchor: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what a name beside the anchor could also belong to: other tips, and points if it is a row's.
+
+        Points that look like one with that at the anchor are not among them.
+        """
+        if name.of_row:
+            return self.marks[np.hypot(*(self.marks - anchor).T) > SAME_TIP * self.pixels]
+        return self.tips[(self.tips != anchor).any(axis=1)]
+
+    def _from_others(self, name: Name, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> float:
+        """Return the distance in points of a box from the nearest of what else its name could belong to."""
+        return float(self._distances(box, self._others(name, anchor)).min(initial=np.inf))
 
     def _distances(self, box: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distances in points of points from a box."""
@@ -286,19 +315,22 @@ class _Scene:
         x, y = anchor - self.origin
         return float(np.arctan2(y, x))
 
-    def _is_free(self, line: NDArray[np.float64], anchor: NDArray[np.float64]) -> bool:
-        """Return whether a line from a tip crosses no name or other line, and passes by no other tip."""
+    def _is_free(self, name: Name, line: NDArray[np.float64], anchor: NDArray[np.float64]) -> bool:
+        """Return whether a line to a name crosses no name or other line, and passes by nothing else."""
         along = line[0] + LEADER_STEPS * (line[1] - line[0])
         lines = [*self.leaders, *(np.array([self.origin, tip]) for tip in self.tips)]
-        away = np.hypot(*(self.tips - anchor).T) / self.pixels
+        others = self._others(name, anchor)
+        away = np.hypot(*(others - anchor).T) / self.pixels
         least_distances = np.minimum(LEADER_SHARE * away, FROM_TIPS) * (away > SAME_TIP)
         return not (
             any(_count(along, box) for box in self.taken)
             or any(_cross(line, other_line) for other_line in lines)
-            or (
-                np.hypot(*np.moveaxis(along[:, None] - self.tips, -1, 0)) < least_distances * self.pixels
-            ).any()
+            or (np.hypot(*np.moveaxis(along[:, None] - others, -1, 0)) < least_distances * self.pixels).any()
         )
+
+    def _hides_middle(self, box: NDArray[np.float64]) -> bool:
+        """Return whether a box covers about half of a point or more."""
+        return _count(self.dots, box + FROM_MIDDLE * self.pixels * np.array([[-1.0], [1.0]])) > 0
 
     def _covered(self, box: NDArray[np.float64]) -> float:
         """Return what a box covers; infinite if it leaves the frame or touches another name."""
@@ -311,6 +343,11 @@ class _Scene:
         dots = _count(self.dots, box + DOT_RADIUS * self.pixels * np.array([[-1.0], [1.0]]))
         crossings = float(((self.crossing_lines > box[0]) & (self.crossing_lines < box[1])).sum())
         return dots + SHAFT_COST * _count(self.pieces, box) + CROSSED_COST * crossings
+
+
+def _directions(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return vectors of length one, as rows."""
+    return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def _count(points: NDArray[np.float64], box: NDArray[np.float64]) -> float:

@@ -769,3 +769,21 @@ def test_the_note_counts_the_names_that_are_drawn(width):
             figure.savefig(io.BytesIO(), dpi=dpi)
             (names,) = (child for child in ax.get_children() if isinstance(child, Names))
             assert f"Names: {len(names.written)} of 43 rows." in note_of(ax)
+
+
+@pytest.mark.parametrize("labels", [None, 8, True])
+def test_names_of_rows_hide_no_point_and_are_nearest_to_their_own(labels):
+    """A name at the end of a leader line is nearest to none."""
+    fit = sp.spca(sp.datasets.load_judges(), 2, card=6, scale=True)
+    for size in ((3.4, 3.0), (3.4, 4.5), (6.4, 4.8)):
+        ax = fit.biplot(labels=labels, ax=plt.figure(figsize=size, layout="constrained").subplots())
+        ax.figure.canvas.draw()
+        (names,) = (child for child in ax.get_children() if isinstance(child, Names))
+        dots, points = ax.transData.transform(names.dots), ax.figure.dpi / 72
+        assert labels is None or len(names.written) > 3
+        for name, box in zip(names.written, names.boxes, strict=True):
+            assert not any(box.padded(0.4 * points).contains(x, y) for x, y in dots)
+            distances = np.hypot(*(dots - np.clip(dots, box.p0, box.p1)).T) / points
+            at = np.hypot(*(dots - ax.transData.transform(name.position)).T) / points
+            own, others = distances[at.argmin()], distances[at > 2.0]
+            assert others.min() > min(own + 0.9, 3.9)
