@@ -135,7 +135,7 @@ def plot_represented(
         300 rows has room for.
     ax : Axes, optional
         By default a new figure is created. In axes that are given, fewer variables are drawn if their names
-        have no room, and not those kept that represent none of these.
+        have no room. All variables kept are drawn, unless they have no room themselves.
 
     Returns
     -------
@@ -143,12 +143,16 @@ def plot_represented(
         Names of variables kept are bold, as a note says.
     """
     data = plot_represented_data(represented, kept=kept, max_rows=max_rows)
+    all_kept = data.loc[data["R2"].isna(), "variable"].tolist()
     ax = drawing.axes_of_known_size(ax)
     row_limit = MOST_DRAWN_ROWS if ax is None else max(rows_with_room(ax), 2)
+    if len(data) > row_limit > len(all_kept):
+        limit = row_limit - len(all_kept)
+        data = plot_represented_data(represented, kept=all_kept, max_rows=limit)
     while (excess := len(data) - row_limit) > 0 and (count := int(data["R2"].notna().sum())) > 1:
         limit = max(count - -(-excess // 2), 1)
         data = plot_represented_data(represented, kept=kept, max_rows=limit)
-        # variables kept that represent none of those drawn have no room either
+        # the variables kept have no room, and those that represent none of those drawn are left out
         is_kept = data["R2"].isna()
         data = data[~(is_kept & is_kept.shift(-1, fill_value=True))]
     heads, count = data["R2"].isna().to_numpy(), len(data)
@@ -163,7 +167,7 @@ def plot_represented(
     ax.set_xlim(0, 1)
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
-    hidden = len(represented) - int((~heads).sum())
+    hidden = len(represented) + len(all_kept) - len(data)
     label = f"R² by the variables kept{f' ({hidden} not shown)' * bool(hidden)}"
     drawing.label_components(ax, (label, ""), drawing.name_size())
     ax.xaxis.label.set(ha="right", x=1.0)  # the names have more room than the bars

@@ -536,6 +536,21 @@ def test_names_in_given_axes_are_legible():
     assert [name for name in names if name in given] in (given, given[::-1])  # from either end of the axis
 
 
+def test_all_variables_kept_are_drawn_before_those_they_represent():
+    """In small axes, too, those that represent none of the variables drawn; the label counts all others."""
+    represented = pd.DataFrame(
+        {"R2": np.linspace(0.9, 0.1, 40), "most_by": [f"kept {min(i // 4, 7)}" for i in range(40)]},
+        index=[f"v{i}" for i in range(40)],
+    )
+    kept = [f"kept {i}" for i in range(8)]
+    for given in (kept, None):
+        ax = plt.subplots(figsize=(3.4, 3.0), layout="constrained")[1]
+        sp.plots.plot_represented(represented, kept=given, ax=ax)
+        names = {label.get_text().strip() for label in ax.get_yticklabels()}
+        assert set(kept) < names
+        assert f"({48 - len(names)} not shown)" in ax.get_xlabel()
+
+
 @pytest.mark.parametrize("folds", [0, 5])
 def test_the_shares_of_a_single_number_of_variables_are_bars(wine, folds):
     plan = sp.principal_variables(wine, 5, 3, scale=True, folds=folds, n_resamples=0)
