@@ -268,7 +268,7 @@ class Cleaning:
 
     @property
     def replaced_cells(self) -> np.ndarray:
-        """Row and column of the cells that are pulled to the middle of their column, shape (c, 2)."""
+        """Row and column of the cells that are replaced by the middle of their column, shape (c, 2)."""
         return self.places[(np.abs(self.z) >= END) & self.cells]
 
     def cleaned(self, X: np.ndarray) -> np.ndarray:

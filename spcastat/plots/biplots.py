@@ -16,6 +16,7 @@ from spcastat.config import checked_level, explained, flag, one_of, plural, real
 from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.hints import ByRow, Outline, Pair, Palette, RowLabels
 from spcastat.labels import short_names
+from spcastat.linalg.wrapping import END
 from spcastat.plots import drawing, score_plots
 from spcastat.plots.arrows import (
     MAX_ARROWS,
@@ -334,7 +335,8 @@ class BiplotData:
     points : DataFrame, n x 6 or more
         "x" and "y" of every row, its "group" or "color" if given, its "label", which may be "", and whether
         it is "far" from all others: a triangle at the edge, unless the axes reach it. Of robust fits, whether
-        the row is "left_out", and whether it has cells of these variables that the fit has "replaced".
+        the row is "left_out", and whether it has cells of these variables that the fit has "replaced"
+        by the middle of their column.
     arrows : DataFrame, q x 6
         The arrows that are drawn, the longest first: "x" and "y" of the tip; whether the loading is "nonzero"
         on either component; whether it is a "supplementary" variable; the "position" of the variable in the
@@ -376,7 +378,7 @@ class BiplotData:
 
     @property
     def ringed(self) -> pd.Series:
-        """Whether a row has a ring: it is in the fit and within the axes, with cells pulled to the middle."""
+        """Whether a row has a ring: it is in the fit and within the axes, with replaced cells."""
         return self.points["replaced"] & ~self.points["left_out"] & ~self.points["far"]
 
     @property
@@ -418,7 +420,7 @@ class BiplotData:
         out, ringed = int(self.points["left_out"].sum()), int(self.ringed.sum())
         marks = {
             f"Open: {plural(out, 'row')} left out of the fit.": out,
-            f"Rings: {plural(ringed, 'row')} with cells pulled to the middle.": ringed,
+            f"Rings: {plural(ringed, 'row')}, cells > {END:g} sd set to the middle.": ringed,
             f"Triangles: {plural(rows, 'row')} farther out.": rows,
             f"Triangles: {plural(new_rows, 'new row')} farther out.": new_rows,
             "Crosses: new rows.": len(self.new) - new_rows,
