@@ -260,7 +260,7 @@ class _Scene:
         distances = [distance for distance in LEADER_DISTANCES if distance <= LONGEST_LEADER * self.size]
         for box, towards in self._candidate_boxes(name, anchor, directions, distances) if name.leader else []:
             line = np.array([anchor + LEADER_GAP * self.pixels * towards, np.clip(anchor, *box)])
-            if self._from_others(name, box, anchor) >= FROM_TIPS and self._is_free(name, line, anchor):
+            if self._from_rivals(name, box, anchor) >= FROM_TIPS and self._is_free(name, line, anchor):
                 return box, line
         return None, None
 
@@ -291,9 +291,9 @@ class _Scene:
             return False
         own_distance = float(self._distances(box, anchor[None])[0])
         least = own_distance + FARTHER
-        return self._from_others(name, box, anchor) < (max(least, FROM_TIPS) if name.at_tip else least)
+        return self._from_rivals(name, box, anchor) < (max(least, FROM_TIPS) if name.at_tip else least)
 
-    def _others(self, name: Name, anchor: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _rivals(self, name: Name, anchor: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what a name beside the anchor could also belong to: other tips, and points if it is a row's.
 
         Points that look like one with that at the anchor are not among them.
@@ -302,9 +302,9 @@ class _Scene:
             return self.marks[np.hypot(*(self.marks - anchor).T) > SAME_TIP * self.pixels]
         return self.tips[(self.tips != anchor).any(axis=1)]
 
-    def _from_others(self, name: Name, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> float:
+    def _from_rivals(self, name: Name, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> float:
         """Return the distance in points of a box from the nearest of what else its name could belong to."""
-        return float(self._distances(box, self._others(name, anchor)).min(initial=np.inf))
+        return float(self._distances(box, self._rivals(name, anchor)).min(initial=np.inf))
 
     def _distances(self, box: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distances in points of points from a box."""
@@ -319,13 +319,13 @@ class _Scene:
         """Return whether a line to a name crosses no name or other line, and passes by nothing else."""
         along = line[0] + LEADER_STEPS * (line[1] - line[0])
         lines = [*self.leaders, *(np.array([self.origin, tip]) for tip in self.tips)]
-        others = self._others(name, anchor)
-        away = np.hypot(*(others - anchor).T) / self.pixels
+        rivals = self._rivals(name, anchor)
+        away = np.hypot(*(rivals - anchor).T) / self.pixels
         least_distances = np.minimum(LEADER_SHARE * away, FROM_TIPS) * (away > SAME_TIP)
         return not (
             any(_count(along, box) for box in self.taken)
             or any(_cross(line, other_line) for other_line in lines)
-            or (np.hypot(*np.moveaxis(along[:, None] - others, -1, 0)) < least_distances * self.pixels).any()
+            or (np.hypot(*np.moveaxis(along[:, None] - rivals, -1, 0)) < least_distances * self.pixels).any()
         )
 
     def _hides_middle(self, box: NDArray[np.float64]) -> bool:
