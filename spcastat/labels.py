@@ -30,7 +30,7 @@ def name_text(name: Hashable) -> str:
     """Return a name of any type as one line of printable characters: the tuple ``("a", 1)`` as "(a, 1)".
 
     A moment at midnight is its date. A name with more than LONGEST_NAME characters is shortened in the
-    middle and ends in a checksum of the whole name, which distinguishes it from others.
+    middle and ends in a checksum of the whole name, which distinguishes it from other_labels.
     """
     if isinstance(name, tuple):
         return "(" + ", ".join(name_text(part) for part in name) + ")"
@@ -64,7 +64,7 @@ def full_names(names: Iterable[Hashable]) -> list[str]:
 
 
 def some_of(names: Sequence[str], limit: int = 8) -> str:
-    """Join the first `limit` names, and say how many others there are."""
+    """Join the first `limit` names, and say how many other_labels there are."""
     remainder = len(names) - limit
     return ", ".join(names[:limit]) + (f" and {remainder} more" if remainder > 0 else "")
 
@@ -89,7 +89,9 @@ def short_names(
 
     A longer name keeps its head and ends in "…". Names that begin alike keep as much of the head as there is
     room for, and the words in which they differ: "Percentag…Asian students", "Percentag…minority teachers".
-    Names that still look alike end in their position, counted from one: "geneexpression… #17".
+    Names that still look alike keep the first letters of both, "wor…concav…", or their head and end,
+    "worst…avity". Only names for which that is not enough, too, end in their position, counted from one:
+    "geneexpression… #17".
 
     Parameters
     ----------
@@ -101,6 +103,7 @@ def short_names(
     """
     texts = [name_text(name) for name in names]
     labels = [_head(text, limit) for text in texts]
+    heads_with_differences = list(labels)
     beginnings: dict[str, list[int]] = {}
     for i, (text, label) in enumerate(zip(texts, labels, strict=True)):
         if len(text) > limit:
@@ -110,6 +113,9 @@ def short_names(
             parts = _heads_and_differences([texts[i] for i in members], limit)
             for i, part in zip(members, parts, strict=True):
                 labels[i] = part
+                heads_with_differences[i] = _with_first_letters(texts[i], part, limit)
+    for other_labels in (heads_with_differences, [shorten(text, limit) for text in texts]):
+        labels = _told_apart(labels, other_labels)
     counts = Counter(labels)
     places = range(len(labels)) if positions is None else positions
     for i, (text, place) in enumerate(zip(texts, places, strict=True)):
@@ -122,7 +128,7 @@ def short_names(
 #: A word with the separators around it.
 WORD = re.compile(r"[\s_.\-]*[^\s_.\-]+[\s_.\-]*")
 #: What is not left at the end of a shortened text.
-WORD_SEPARATORS = " _.,("
+WORD_SEPARATORS = " _.,(…"
 #: A head of fewer characters says nothing and is left out.
 SHORTEST_HEAD = 5
 
@@ -130,6 +136,32 @@ SHORTEST_HEAD = 5
 def _head(text: str, limit: int) -> str:
     """Return a text, or as much of its beginning as fits before "…"."""
     return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip(WORD_SEPARATORS) + "…"
+
+
+def _with_first_letters(text: str, label: str, limit: int) -> str:
+    """Return a label that is only a difference, "…concave…", with the first letters of the text before it."""
+    start = text.find(label.strip("…"))
+    letters = text[: max(min(limit // 3, start), 0)].rstrip(WORD_SEPARATORS)
+    if not label.startswith("…") or not letters:
+        return label
+    return f"{letters}…{_head(label[1:], limit - 1 - len(letters))}"
+
+
+def _told_apart(labels: Sequence[str], other_labels: Sequence[str]) -> list[str]:
+    """Return the labels, and in place of equal ones the other ones that differ from all."""
+    counts = Counter(labels)
+    members: dict[str, list[int]] = {}
+    for i, label in enumerate(labels):
+        if counts[label] > 1:
+            members.setdefault(label, []).append(i)
+    unequal, used = list(labels), set(labels)
+    for places in members.values():
+        counts_of_others = Counter(other_labels[i] for i in places)
+        for i in places:
+            if counts_of_others[other_labels[i]] == 1 and other_labels[i] not in used:
+                unequal[i] = other_labels[i]
+                used.add(other_labels[i])
+    return unequal
 
 
 def _common(split: Sequence[list[str]]) -> int:

@@ -204,6 +204,20 @@ def test_names_that_begin_alike_keep_their_head_and_what_differs():
     assert short_names(["fits unchanged", "and this"], 14) == ["fits unchanged", "and this"]
 
 
+@pytest.mark.parametrize("limit", range(7, 18))
+def test_names_are_told_apart_by_their_letters(limit):
+    """And not by a number, where as many letters as there are in the label distinguish them."""
+    parts = ["radius", "texture", "concavity", "concave points", "symmetry", "fractal dimension"]
+    names = [f"{kind} {part}" for part in parts for kind in ("mean", "worst")]
+    labels = short_names(names, limit)
+    assert len(set(labels)) == len(names)
+    assert not any("#" in label or "……" in label for label in labels)
+    assert max(map(len, labels)) <= limit
+    pieces = [[piece.strip() for piece in label.split("…")] for label in labels]
+    assert all(piece in name for name, own in zip(names, pieces, strict=True) for piece in own)
+    assert short_names(["concentrat… of sodium", "concentrat… of sodium"], 15)[1] == "concentrat… #2"
+
+
 @pytest.mark.parametrize("limit", range(14, 46))
 def test_a_shortened_name_repeats_no_part_of_the_name(limit):
     """Head and difference stand in this order in the name, without a part that belongs to both."""
