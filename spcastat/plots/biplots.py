@@ -36,7 +36,7 @@ from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shad
 from spcastat.plots.frame import FAR_ROWS, EdgeMarks, Frame, far_rows, positions, rows_outside
 from spcastat.plots.legends import title_of, write_legend
 from spcastat.plots.margins import FILLED, Margins
-from spcastat.plots.names import ROW_COVER, TIP_COVER, Names
+from spcastat.plots.names import MARK_COVER, ROW_COVER, TIP_COVER, Names
 from spcastat.plots.ticks import SteadyTicks
 
 if TYPE_CHECKING:
@@ -166,10 +166,11 @@ def biplot(
         middle = np.asarray(data.points.loc[cloud.rows, ["x", "y"]].mean())
         score_plots.draw_centroid(ax, middle, cloud.colour, cloud.marker)
         radius = float(np.sqrt(drawing.area(score_plots.CENTROID))) / 2.0
-        texts.add(middle, cloud.name, cloud.colour, most_covered=TIP_COVER, weight="bold", radius=radius)
+        texts.add(middle, cloud.name, ink(ax), most_covered=MARK_COVER, weight="bold", radius=radius)
     _name_points(ax, texts, data, frame, 0.0 if labels is None else ROW_COVER)
     marks = [] if outline in (None, "hull") else [f"Ellipses: {100 * level:g} % of {DISTRIBUTIONS[outline]}."]
-    marks += ["Large marks: means of the groups."] * (centroids and bool(named_clouds))
+    if centroids and named_clouds:
+        marks.append(f"Large marks: means of the groups, {len(named_clouds)} of {len(named_clouds)} named.")
     total = "" if shares is None else shares.attrs.get("total", "total variance")
     marks += drawing.sentence_on_shares(shares, "%", "adjusted")
     if (count := int((data.points["label"] != "").sum())) and labels is not None:

@@ -64,6 +64,10 @@ FROM_TIPS, FARTHER = 4.0, 1.0
 LEADER_SHARE, SAME_TIP = 0.4, 2.0
 #: What a note says of the number of names.
 NAME_COUNT = re.compile(r"(?<=Names:\s)[\d,]+")
+#: What a note says of the number of large marks with names.
+NAMED_MARKS = re.compile(r"[\d,]+(?=\sof\s[\d,]+\snamed)")
+#: A name of a large mark may cover any number of points.
+MARK_COVER = 1e9
 #: Radius of a dot, in points, and how far the name of a row is from its middle at least.
 DOT_RADIUS, FROM_MIDDLE = 2.0, 0.5
 #: Width of the lines around letters, in points; so far names stay from the frame, which they would hide.
@@ -178,7 +182,9 @@ class Names(Artist):
             self._text(name, box.mean(axis=0)).draw(renderer)
         if self.note is not None:
             count = sum(name.counted for name in self.written)
-            self.note.set_text(NAME_COUNT.sub(f"{count:,}", self.note.get_text()))
+            marks = sum(name.radius > 0 for name in self.written)
+            text = NAMED_MARKS.sub(f"{marks:,}", self.note.get_text())
+            self.note.set_text(NAME_COUNT.sub(f"{count:,}", text))
 
     def _text(self, name: Name, middle: NDArray[np.float64]) -> Text:
         """Return a text around a position in pixels, with a halo in the colour of the background."""
@@ -220,6 +226,10 @@ class _Scene:
         triangles = edge_of(ax, names.far_dots[rows_outside(names.far_dots, *self.limits)])
         self.taken: list[NDArray[np.float64]] = [triangle + half_mark for triangle in triangles]
         self.marks = np.vstack([self.tips, self.dots, triangles])
+        with_mark = [name for name in names.names if name.radius > 0]
+        self.large_marks = self._of(np.array([name.position for name in with_mark]))
+        for name, middle in zip(with_mark, self.large_marks, strict=True):
+            self.taken.append(middle + name.radius * self.pixels * np.array([[-1.0], [1.0]]))
         self.leaders: list[NDArray[np.float64]] = []
 
     def _of(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -287,7 +297,7 @@ class _Scene:
 
     def _is_ambiguous(self, name: Name, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> bool:
         """Return whether a name in a box could belong to something else than what is at the anchor."""
-        if not (name.at_tip or name.of_row):
+        if not (name.at_tip or name.of_row or name.radius > 0):
             return False
         own_distance = float(self._distances(box, anchor[None])[0])
         least = own_distance + FARTHER
@@ -300,7 +310,8 @@ class _Scene:
         """
         if name.of_row:
             return self.marks[np.hypot(*(self.marks - anchor).T) > SAME_TIP * self.pixels]
-        return self.tips[(self.tips != anchor).any(axis=1)]
+        marks = self.large_marks if name.radius > 0 else self.tips
+        return marks[(marks != anchor).any(axis=1)]
 
     def _from_rivals(self, name: Name, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> float:
         """Return the distance in points of a box from the nearest of what else its name could belong to."""

@@ -241,7 +241,7 @@ def test_the_caption_explains_every_kind_of_mark(scores, loadings):
     ax.figure.set_size_inches(12, 9)
     ax.figure.canvas.draw()
     assert "Ellipses: 90 % of a t (5 degrees of freedom) distribution." in note_of(ax)
-    assert "Large marks: means of the groups." in note_of(ax)
+    assert "Large marks: means of the groups, 2 of 2 named." in note_of(ax)
 
 
 def test_colours_of_groups_can_be_given(scores, loadings):

@@ -252,6 +252,25 @@ def test_names_of_centroids_do_not_cover_their_marks(scores, loadings):
         assert not any(overlap(box, other) for other in names.boxes if names.written)
 
 
+def test_means_of_groups_in_a_dense_cloud_are_named_and_counted(loadings):
+    """In the colour of text, since the colour of a group is also that of the points beneath."""
+    values = np.random.default_rng(0).normal(size=(6000, 3))
+    values[:, :2] += np.repeat([[0, 0], [2, 0], [0, 2], [0, 0.1]], 1500, axis=0)
+    scores = pd.DataFrame(values, columns=["PC1", "PC2", "PC3"])
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    groups = np.repeat(["A", "B", "C", "D"], 1500)
+    ax = biplot(scores, loadings, groups=groups, centroids=True, note=True, ax=figure.subplots())
+    figure.canvas.draw()
+    named = [name for name in names_of(ax).written if name.radius]
+    assert {name.text for name in named} >= {"B", "C"}
+    names, marks = names_of(ax), {name.text: ax.transData.transform(name.position) for name in named}
+    for name, box in zip(names.written, names.boxes, strict=True):
+        distances = {mark: np.hypot(*(at - np.clip(at, box.p0, box.p1))) for mark, at in marks.items()}
+        assert name.text not in marks or min(distances, key=lambda mark: distances[mark]) == name.text
+    assert {name.colour for name in named} == {(0.0, 0.0, 0.0)}
+    assert f"{len(named)} of 4 named" in note_of(ax)
+
+
 #: Wordings of items, and names with underscores, that are too long for a line beside the axes.
 LONG_NAMES = {
     "items": [f"Q{i}: I often worry about small matters in {place}" for i, place in enumerate("ABCDEFGH", 1)],
