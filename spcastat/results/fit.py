@@ -1664,7 +1664,7 @@ class SpcaResult(ComponentFit):
         level : float in (0, 1)
             Probability of the ellipses.
         centroids : bool
-            Whether the mean of each group is marked and named.
+            Whether the mean of each group is marked, and named if there is room; the caption counts them.
         labels : int, bool, sequence or Series, optional
             The rows to name if there is room. A number names this many rows, those farthest from the centre;
             True names all rows, and False none. A sequence has one text for each row, "" for no name; a
