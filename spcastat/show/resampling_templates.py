@@ -45,7 +45,8 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="Intervals are {pooled?those of Rubin's rules|the loading plus or minus {z:.2f} standard "
         "deviations of the draws (normal intervals)}, stretched to 0 unless {share:g} % of the draws have "
         "its sign, and cut at -1 and 1.",
-        part="interval: {pooled?pooled|normal}, stretched to 0 if signs of draws differ, cut at -1 and 1.",
+        part="interval: {pooled?pooled|normal}, cut at -1 and 1, and stretched to 0 unless {share:g} % of "
+        "the draws have the sign of the loading.",
     ),
     "pooled intervals": Template(
         note="Intervals pool {number} imputations by Rubin's rules (1987), with the degrees of freedom of "

@@ -269,9 +269,8 @@ def test_intervals_say_what_they_are():
     """Normal intervals, stretched to zero and cut at one: in print, notes and summary, once each."""
     fit = sp.spca(rows(), 2, 3, scale=True, method="greedy")
     boot = fit.bootstrap(40, rng=0)
-    assert (
-        said(boot).count("interval: normal, stretched to 0 if signs of draws differ, cut at -1 and 1.") == 1
-    )
+    key = "interval: normal, cut at -1 and 1, and stretched to 0 unless 97.5 % of the draws have the sign"
+    assert said(boot).count(key) == 1
     for text in (boot.notes, boot.summary()):
         assert (
             said(text).count("1.96 standard deviations of the draws (normal intervals), stretched to 0") == 1
