@@ -244,12 +244,26 @@ def shrunk(tests: ComponentTests) -> Iterator[Fact]:
         yield fact("shrunk rows", pulled=rows.pulled, n=rows.n, differs=differs, k_unshrunk=rows.k)
 
 
+def _base_below_line(tests: ComponentTests) -> int:
+    """Return over how many components the gains of those not chosen are; 0 if it depends on the component.
+
+    A chosen component that does not count is no base: if the next one counts, both are compared together.
+    """
+    compared = np.flatnonzero(tests.table["gain"].notna())
+    counting = np.flatnonzero(_counting(tests)) + 1
+    places_below = compared[compared >= tests.found.k]
+    bases = {int(counting[counting <= place].max(initial=0)) for place in places_below.tolist()}
+    return bases.pop() if len(bases) == 1 else 0
+
+
 def headings_of_tests(tests: ComponentTests) -> Fact:
     """Return the explanation of the headings of the tests."""
-    draws = tests.found.draws
+    draws, base = tests.found.draws, _base_below_line(tests)
     return fact(
         "headings of tests",
         k=tests.found.k,
+        base=base,
+        all=base == tests.found.k,
         least=gain(tests, tests.found.prediction.least, "least gain"),
         share=gains_are_shares(tests),
         simulated=tests.data.is_matrix,

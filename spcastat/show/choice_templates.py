@@ -153,10 +153,10 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "cum. %: the cumulative variance{tested? of the tested "
         "variables}.{rules? Broken stick: {stick}.}",
         part="predicts %: of the variance of held-out{simulated? simulated} rows. gain: over the last "
-        "component that counts{k?, below the line over the {k|one|{k}} chosen}, in {share?% of the variance|"
-        "variables' worth of variance} (se: standard error). next p: test against noise after removing the "
-        "earlier components.",
-        brief="gain: over the last component that counts{k?, below the line over PC{k}}. "
+        "component that counts{base?, below the line over {all?the {k|one|{k}} chosen|PC{base}}}, in "
+        "{share?% of the variance|variables' worth of variance} (se: standard error). next p: test against "
+        "noise after removing the earlier components.",
+        brief="gain: over the last component that counts{base?, below the line over PC{base}}. "
         "next p: test against noise after removing the earlier components.",
     ),
     # --- the cardinalities

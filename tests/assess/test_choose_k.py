@@ -469,6 +469,16 @@ def test_a_text_for_a_paper_says_where_components_predict_together_only():
     pytest.fail("no table has components that predict together only")
 
 
+def test_the_print_says_over_which_component_the_gain_of_the_next_one_is():
+    """Component 4 is not chosen, and its gain is over component 2, since the chosen 3 do not count alone."""
+    rng = np.random.default_rng(47)
+    table = pd.DataFrame(rng.normal(size=(60, 9)) + np.repeat(rng.normal(size=(60, 3)), 3, axis=1))
+    choice = sp.choose_k(table.add_prefix("x", axis=1), scale=True, rng=0, n_draws=99)
+    assert choice.k == 3
+    assert choice.table["counts"].iloc[:4].tolist() == [True, True, False, True]
+    assert "last component that counts, below the line over PC2" in " ".join(str(choice).split())
+
+
 def test_a_print_of_many_components_has_its_reasons_and_the_last_rows():
     rng = np.random.default_rng(1)
     factors = rng.normal(size=(300, 16))
