@@ -65,6 +65,8 @@ class Estimates:
         What they have in common, such as "include zero".
     complete : str
         Where to find all rows, such as "All intervals: boot.table".
+    doubtful_last : bool
+        Whether the doubtful rows of a component stand after its others.
     """
 
     headings: tuple[str, ...]
@@ -72,6 +74,7 @@ class Estimates:
     doubtful: np.ndarray
     doubt: str
     complete: str
+    doubtful_last: bool = False
 
     def screen(
         self, title: str, sentences: Sequence[str], about: Sequence[Fact], end: str, key: str = ""
@@ -123,11 +126,17 @@ class Estimates:
         return "  ".join([label, *texts, *name])
 
     def _of_components(self) -> Iterator[tuple[str, int, list[Estimate]]]:
-        """Yield each component with its number of doubtful rows, and its rows, the largest loading first."""
+        """Yield each component with its number of doubtful rows, and its rows, the largest loading first.
+
+        With `doubtful_last`, this is the order of the rows that are not doubtful, and then of the others.
+        """
         for component in dict.fromkeys(row.component for row in self.rows):
-            places = [i for i, row in enumerate(self.rows) if row.component == component]
-            order = by_size(np.array([self.rows[i].loading for i in places]))
-            yield component, int(self.doubtful[places].sum()), [self.rows[places[i]] for i in order]
+            places = np.array([i for i, row in enumerate(self.rows) if row.component == component])
+            places = places[by_size(np.array([self.rows[i].loading for i in places]))]
+            doubtful = self.doubtful[places]
+            if self.doubtful_last:
+                places = places[np.argsort(doubtful, kind="stable")]
+            yield component, int(doubtful.sum()), [self.rows[i] for i in places]
 
     def _lists(self) -> list[List]:
         lists = []
@@ -324,27 +333,31 @@ class Frequencies:
 
 
 def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Screen:
-    """Return the print of permutation tests: loadings with their q values, or the large ones."""
-    frame = frames.tests(state, tested)
-    frame = frame[frame["loading"] != 0]
+    """Return the print of permutation tests: loadings with their q values, those with small ones first.
+
+    It has the same rows as the summary, also zero loadings with a small q.
+    """
+    frame = resampling_facts.tests_shown(state, tested)
     doubtful = (frame["q_value"] > SHOWN_LEVEL).to_numpy()
     columns = ["component", "term", "loading", "p_value", "q_value"]
     rows: list[Estimate] = []
     for component, term, *numbers in frame[columns].itertuples(index=False):
         loading, p, q = _cells(numbers)
+        loading = loading if numbers[0] else "0"
         cells = (loading, p and p_value_text(numbers[1], is_smallest_p(numbers[1], tested.draws)), q)
         short_texts = (f"{cells[0]:>6} q {cells[-1]:>5}",)
         rows.append(Estimate(name_text(component), name_text(term), numbers[0], cells, short_texts))
-    estimates = Estimates(
-        ("loading", "p", "q"), rows, doubtful, f"with q > {SHOWN_LEVEL:g}", "All tests: tests.table"
-    )
+    doubt = f"with q > {SHOWN_LEVEL:g}"
+    headings, complete = ("loading", "p", "q"), "All tests: tests.table"
+    estimates = Estimates(headings, rows, doubtful, doubt, complete, doubtful_last=True)
+    hidden = resampling_facts.tests_hidden(state, tested)
     about = [
         *resampling_facts.about_rows(state, tested.notice),
         *resampling_facts.few_permutations(state, tested),
     ]
     return estimates.screen(
         part(resampling_facts.tests_of_loadings(tested)),
-        (*_sampling_sentences(tested.drawn), part(fact("meaning of q"))),
+        (*_sampling_sentences(tested.drawn), part(fact("meaning of q")), *map(part, hidden)),
         about,
         renderings.ending("tests", notes),
     )

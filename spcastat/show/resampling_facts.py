@@ -269,14 +269,26 @@ def _tests(tested: Tested) -> dict[str, object]:
         "signs": tested.signs,
         "least": 1 / (tested.draws + 1),
         "procedure": FDR[tested.fdr],
+        "tested": int((~np.isnan(tested.p_value)).sum()),
     }
 
 
-def of_tests(state: FitState, tested: Tested, hidden: int) -> Iterator[Fact]:
-    """Yield the facts for the notes on tests of loadings; `hidden` zero loadings are not shown."""
-    yield fact("meaning of q")
-    if hidden:
+def tests_shown(state: FitState, tested: Tested) -> pd.DataFrame:
+    """Return the tests of nonzero loadings, and of zero loadings with a small q."""
+    frame = frames.tests(state, tested)
+    return frame[(frame["loading"] != 0) | (frame["q_value"] <= SHOWN_LEVEL)]
+
+
+def tests_hidden(state: FitState, tested: Tested) -> Iterator[Fact]:
+    """Yield the fact that there are tests that `tests_shown` lacks."""
+    if hidden := len(frames.tests(state, tested)) - len(tests_shown(state, tested)):
         yield fact("zero loadings hidden", number=hidden)
+
+
+def of_tests(state: FitState, tested: Tested) -> Iterator[Fact]:
+    """Yield the facts for the notes on tests of loadings."""
+    yield fact("meaning of q")
+    yield from tests_hidden(state, tested)
     yield from few_permutations(state, tested)
     yield from about_rows(state, tested.notice)
 

@@ -108,10 +108,9 @@ def _combined(state: FitState, split: Split) -> Table:
 
 def test_document(state: FitState, tested: Tested) -> Document:
     """Return the tests of the selected loadings, and of zero loadings that are significant."""
-    frame = frames.tests(state, tested)
-    visible_rows = frame[(frame["loading"] != 0) | (frame["q_value"] <= SHOWN_LEVEL)]
-    table, hidden = loading_rows(visible_rows, "`table`", 4, draws=tested.draws)
-    sentences = resampling_facts.of_tests(state, tested, len(frame) - len(visible_rows))
+    rows_shown = resampling_facts.tests_shown(state, tested)
+    table, hidden = loading_rows(rows_shown, "`table`", 4, draws=tested.draws)
+    sentences = resampling_facts.of_tests(state, tested)
     return Document(
         title=part(resampling_facts.tests_of_loadings(tested)),
         facts=tuple(lines(resampling_facts.header_of_tests(tested))),

@@ -175,7 +175,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     "tests of loadings": Template(
         part="Permutation tests of loadings ({interrupted?{done} of }{signs?{asked|# draw of signs|# draws "
         "of signs}|{asked|# permutation|# permutations}}{interrupted?: interrupted}); q: false discovery "
-        "rate ({procedure})"
+        "rate over {tested|# test|# tests} ({procedure})"
     ),
     "null of signs": Template(
         label="Null",
@@ -201,17 +201,20 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         "{done|permutation|permutations}}; the smallest value is {least:.2g}",
     ),
     "q of tests": Template(
-        label="q", line="false discovery rate over all variables and components ({procedure})"
+        label="q",
+        line="false discovery rate over {tested|# test|# tests} of all variables and components "
+        "({procedure})",
     ),
     "meaning of q": Template(
         note="A small q means that a variable is associated with a component, not that its loading is large. "
         "Base conclusions on q, not on p: variables are selected because they are correlated, so p is small "
         "even in noise.",
-        part="A small q means that the variable is associated with the component, not that its loading is "
-        "large.",
+        part="Tested: the correlation of a variable with the component fitted without it. A small q does not "
+        "mean a large loading.",
     ),
     "zero loadings hidden": Template(
-        note="{number|# zero loading|# zero loadings} with q > .05 {number|is|are} not shown."
+        note="{number|# zero loading|# zero loadings} with q > .05 {number|is|are} not shown.",
+        part="{number|# zero loading|# zero loadings} with q > .05 {number|is|are} not shown.",
     ),
     "few permutations": Template(
         note="With {done|# permutation|# permutations} and {tested|# test|# tests} no q is below "

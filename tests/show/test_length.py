@@ -220,9 +220,9 @@ def test_a_table_has_the_order_of_the_print_of_the_fit():
     expected = [
         name for v in fit.loadings.to_numpy().T for name in fit.loadings.index[np.argsort(-abs(v))[:5]]
     ]
-    for result in (fit.bootstrap(40, rng=0), fit.test_loadings(19, rng=0)):
-        lines = [line for line in str(result).splitlines() if re.match(r"(PC\d)? +-?0\.\d{3} ", line)]
-        assert [line.split()[-1] for line in lines] == expected
+    boot = str(fit.bootstrap(40, rng=0))
+    lines = [line for line in boot.splitlines() if re.match(r"(PC\d)? +-?0\.\d{3} ", line)]
+    assert [line.split()[-1] for line in lines] == expected
 
 
 def test_names_have_the_room_that_a_line_leaves():

@@ -292,3 +292,24 @@ def test_of_equal_loadings_the_positive_one_is_first():
         lines = [line.split() for line in text.splitlines()]
         places = [next(i for i, words in enumerate(lines) if name in words) for name in (positive, negative)]
         assert places == sorted(places)
+
+
+def test_tests_with_small_q_come_first_and_what_the_print_hides_has_large_ones():
+    """Zero loadings are tested, too, and those with a small q are in the print."""
+    rng = np.random.default_rng(0)
+    factors = np.repeat(rng.normal(size=(80, 2)), 4, axis=1)
+    table = pd.DataFrame(factors + rng.normal(size=(80, 8))).add_prefix("x", axis=1)
+    table["noise"] = rng.normal(size=80)
+    tests = sp.spca(table, 2, 2, scale=True).test_loadings(199, rng=0)
+    q, loading = tests.table["q_value"], tests.table["loading"]
+    hidden = int(((q > 0.05) & (loading == 0)).sum())
+    assert ((q <= 0.05) & (loading == 0)).any()
+    assert "false discovery rate over 18 tests (" in said(tests)
+    for text in (tests, tests.notes):
+        assert f"{hidden} zero loadings with q > .05 are not shown." in said(text)
+    rows = [line.split() for line in str(tests).splitlines() if line.rpartition(" ")[2] in table.columns]
+    assert len(rows) == len(q) - hidden
+    second = [row[0] for row in rows].index("PC2")
+    for component in (rows[:second], rows[second:]):
+        large = [float(row[-2]) > 0.05 for row in component]
+        assert large == sorted(large)
