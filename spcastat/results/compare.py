@@ -37,6 +37,7 @@ from spcastat.show.renderings import (
     Screen,
     ending,
     hides,
+    render_tables,
     screen_of,
     short_labels,
 )
@@ -107,9 +108,10 @@ class Comparison(Outcome):
         """Return the print: measures, and how each fit differs from the first, in fewer rows if necessary."""
         document = self._document()
         end = ending(self._short_name, document.sentences)
+        rows_of_fits = _upright(self._measures, self._agreement, self._angles)
+        upright = screen_of(replace(document, tables=(rows_of_fits,), print_notes=(UPRIGHT,)), end)
         if len(self._measures) > FITS_IN_COLUMNS:
-            rows_of_fits = _upright(self._measures, self._agreement, self._angles)
-            return screen_of(replace(document, tables=(rows_of_fits,), print_notes=(UPRIGHT,)), end)
+            return upright
         measures = document.tables[0]
         table = replace(measures, rows=(*measures.rows, *_next_to_first(self._agreement, self._angles)))
         for shortened in (_in_fewer_rows, _without_functions_of_others, _errors_in_brackets):
@@ -117,8 +119,8 @@ class Comparison(Outcome):
             definitions = _definitions({row.label for row in table.rows})
             screen = screen_of(replace(document, tables=(table,), print_notes=(definitions,)), end)
             if not hides(screen.text().splitlines()):
-                break
-        return screen
+                return screen
+        return upright
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -586,18 +588,25 @@ def _upright(measures: pd.DataFrame, agreement: pd.DataFrame, angles: pd.DataFra
 
 
 def _in_fewer_rows(table: Table, card: pd.DataFrame) -> Table:
-    """Return the table of measures with one row for methods and objectives, and one for cardinalities."""
-    methods, *rows = table.rows
-    if rows[0].label == MAXIMISED:
-        cells = zip(methods.cells, rows[0].cells, strict=True)
-        methods = replace(methods, cells=tuple(", ".join(filter(None, pair)) for pair in cells))
-        del rows[0]
+    """Return the table of measures with one row for cardinalities, and one for methods and objectives.
+
+    Objectives keep a row of their own if the columns would be too wide to stand side by side.
+    """
+    rows = list(table.rows)
     groups = [row.group for row in rows]
     if CARDINALITY in groups:  # many components have no rows
         cards = tuple(", ".join(map(str, counts.dropna())) for _, counts in card.iterrows())
         place, end = groups.index(CARDINALITY), len(groups) - groups[::-1].index(CARDINALITY)
         rows[place:end] = [Row(CARDINALITIES, cards)]
-    return replace(table, rows=(methods, *rows))
+    table = replace(table, rows=tuple(rows))
+    methods, objectives, *other_rows = rows
+    if objectives.label != MAXIMISED:
+        return table
+    cells = (", ".join(filter(None, pair)) for pair in zip(methods.cells, objectives.cells, strict=True))
+    merged = replace(table, rows=(replace(methods, cells=tuple(cells)), *other_rows))
+    # the parts of a table that is too wide have blank lines between them
+    has_room = "" not in render_tables(Document("", tables=(merged,)), WIDTH)
+    return merged if has_room else table
 
 
 def _without_functions_of_others(table: Table, card: pd.DataFrame) -> Table:

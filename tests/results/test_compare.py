@@ -504,3 +504,17 @@ def test_every_print_defines_and_shows_agreement_and_angle():
                 assert re.search(rf"^{name} .* {shared[name]:.2f} +{angles[name]:.1f}$", text, re.MULTILINE)
         assert "more row" not in text
         assert "more column" not in text
+
+
+def test_the_print_of_four_fits_has_all_rows_and_defines_no_others():
+    """Methods and objectives in one row would be too wide for four columns."""
+    table = sp.datasets.load_wine().select_dtypes("number")
+    fits = [sp.spca(table, 2, card, scale=True, effort="quick") for card in (4, 5, 6)]
+    fits.append(sp.spca(table, 2, 4, scale=True, method="greedy"))
+    text = str(sp.compare(*fits))
+    assert "more row" not in text
+    assert all(f"\n{label} " in text for label in ("Method", "Maximised", "  Agreement", "  Angle, degrees"))
+    names = (f"a very long name of the fit number {number}" for number in range(4))
+    text = str(sp.compare(dict(zip(names, fits, strict=True))))
+    assert "more row" not in text
+    assert "  Angle, degrees" in text
