@@ -191,9 +191,17 @@ def integers_if_whole(values: np.ndarray) -> np.ndarray:
 
 
 def whole_number(
-    option: str, value: Any, low: int, high: int | None = None, error: type[OptionError] = OptionError
+    option: str,
+    value: Any,
+    low: int,
+    high: int | None = None,
+    error: type[OptionError] = OptionError,
+    largest_is: str = "",
 ) -> int:
-    """Return `value` as an int between `low` and `high`; a bool, a fraction or a duration is refused."""
+    """Return `value` as an int between `low` and `high`; a bool, a fraction or a duration is refused.
+
+    `largest_is` says what `high` is, such as "the number of variables".
+    """
     fits = is_whole(value)
     largest = LARGEST_WHOLE if high is None else high
     if fits and low <= int(value) <= largest:
@@ -201,7 +209,8 @@ def whole_number(
     bounded = largest < 1_000_000 or (
         fits and int(value) > largest
     )  # a distant bound is named only if exceeded
-    reach = f"from {low} to {largest}" if bounded else f"of {low} or more"
+    bound = f"{largest}, {largest_is}" if largest_is else f"{largest}"
+    reach = f"from {low} to {bound}" if bounded else f"of {low} or more"
     raise error(f"{option}={shown(value)} was given; it must be a whole number {reach}.")
 
 
@@ -572,10 +581,11 @@ _LOADINGS, _VARIANCE_SHARES = "loadings", "variance['share of total']"
 _CUMULATIVE_PEV = "variance['cumulative PEV']"
 _ATTRIBUTES = {
     **dict.fromkeys(
-        ("components_", "loading", "loadings_", "rotation", "v", "V", "vect", "weights", "coef_"), _LOADINGS
+        ("loading", "loadings_", "rotation", "v", "V", "vect", "weights", "coef_"), _LOADINGS
     ),
+    "components_": "loadings.T",
     **dict.fromkeys(("scores_", "x", "u", "U", "variates", "ind", "row_scores"), "scores"),
-    **dict.fromkeys(("explained_variance_ratio_", "prop_expl_var", "pev", "Vaccounted"), _VARIANCE_SHARES),
+    **dict.fromkeys(("explained_variance_ratio_", "prop_expl_var", "Vaccounted"), _VARIANCE_SHARES),
     **dict.fromkeys(("cpev", "PEV", "cum_pev", "cumvar"), _CUMULATIVE_PEV),
     **dict.fromkeys(("explained_variance_", "eig", "values", "importance"), "variance"),
     **dict.fromkeys(("total_var", "totvar", "sum_pev", "var_all"), "total_variance"),
@@ -585,7 +595,7 @@ _ATTRIBUTES = {
     **dict.fromkeys(("coord", "cor", "structure"), "correlations"),
     **dict.fromkeys(("fit_transform", "factor_scores", "T"), "scores"),
     **dict.fromkeys(("inverse", "reconstruct", "fitted"), "inverse_transform(fit.scores)"),
-    "score": "measure('pev')",
+    **dict.fromkeys(("score", "pev"), "measure('pev')"),
     "n_features_in_": "loadings.shape[0]",
     **dict.fromkeys(("sdev", "singular_values_", "d"), "variance['score variance'] ** 0.5"),
     **dict.fromkeys(("n_components", "n_components_", "ncomp"), "k"),
@@ -619,6 +629,7 @@ FOREIGN_METHODS = {
     **dict.fromkeys(("prcomp", "princomp", "svd", "dense"), "pca"),
     **dict.fromkeys(("uspca", "cspca", "default"), "joint"),
     **dict.fromkeys(("robust", "sPCAgrid"), "spcagrid"),
+    **dict.fromkeys(("tpower", "TPower"), "rsvd-l0"),
     "varimax": "rotate",
     "nsprcomp": "empca",
     "gpower": "gpower-l1",

@@ -34,6 +34,20 @@ def test_attributes_of_other_programs(name):
     assert not hasattr(FIT, name)
 
 
+def test_what_advice_names_is_the_number_that_was_meant():
+    assert FIT.measure("pev") == FIT.variance["cumulative PEV"].iloc[-1]
+    with pytest.raises(AttributeError, match=r"which is fit\.measure\('pev'\) here"):
+        FIT.pev  # noqa: B018
+    with pytest.raises(AttributeError, match=r"which is fit\.loadings\.T here"):
+        FIT.components_  # noqa: B018
+    with pytest.raises(OptionError, match="'ridge' is an option of 'zou'"):
+        sp.spca(WINE, 1, 3, ridge_alpha=1.0)
+    with pytest.raises(OptionError, match=r"from 1 to 13, the number of variables\."):
+        sp.spca(WINE, 1, 30)
+    with pytest.raises(OptionError, match=r"no left side: give '~ hue \+ ash'"):
+        sp.spca("alcohol ~ hue + ash", 1, 1, data=WINE)
+
+
 def test_the_numbers_that_are_named_are_those_of_the_other_program():
     fit = sp.spca(WINE, 3, 13, scale=True)  # dense
     values = np.linalg.eigvalsh(WINE.corr())[::-1][:3]

@@ -518,6 +518,9 @@ def no_such_option(
     if instead := REMOVED_ARGUMENTS.get(name):
         return errors.UnknownOptionError(f"{shown(name)} is no longer an option of any method; {instead}.")
     place, similar_name = hint(name)
+    if similar_name not in has:
+        having = [owner.name for owner in SOLVERS.values() if similar_name in owner.options]
+        place += f" {shown(similar_name)} is an option of {listed(having, 4)}." if having else ""
     return errors.UnknownOptionError(
         f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{place}",
         similar_name,

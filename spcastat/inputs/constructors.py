@@ -436,6 +436,12 @@ def table_and_formula(
             f"The data were given to {function}() twice, first and as data=; give them once."
         )
     if not positional.lstrip().startswith("~"):
+        left_side, _, terms_text = positional.partition("~")
+        if terms_text.strip() and not set("/\\") & set(left_side):
+            raise errors.OptionError(
+                f"The formula {shown(positional)} was given to {function}(), and formulas here have no left "
+                f"side: give {shown(f'~ {terms_text.strip()}')}."
+            )
         raise errors.OptionError(
             f"{shown(positional)} was given to {function}() before data=, and is no formula, which begins "
             "with ~; give a formula such as '~ a + b', or a file as data= alone."

@@ -204,6 +204,12 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
     except Exception as error:
         raise failed(error) from None
     if not isinstance(parsed, SimpleFormula):
+        left_side, _, terms_text = formula.partition("~")
+        if left_side.strip() and terms_text.strip():
+            raise FormulaError(
+                f"formula={formula!r} has a left side, and formulas here have none: give "
+                f"{f'~ {terms_text.strip()}'!r}."
+            )
         raise FormulaError(
             f"formula={formula!r} has two sides or several parts; give one, such as '~ a + b + log(c)'."
         )

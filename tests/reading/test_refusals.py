@@ -65,7 +65,7 @@ DATA = [
 
 # `df` has four rows p, q, q, r of id, a, b, c, my col, a.b, flag and the text g.
 FORMULAS = [
-    ("read(df, 'a ~ b')", FormulaError, "two sides or several parts"),
+    ("read(df, 'a ~ b')", FormulaError, "has a left side, and formulas here have none: give '~ b'"),
     ("read(df, '~ a | b | a')", FormulaError, "2 bars"),
     *[(f"read(df, {formula!r})", FormulaError, "cannot be read")
       for formula in ("~ a +", "~ (a", "~ log(a", "~ a + 2", "~ log(a b)")],
