@@ -142,7 +142,8 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         "fits."
     ),
     "clusters": Template(
-        note="Variables of a cluster are nearly identical: interpret the cluster, not its members."
+        note="Variables of a cluster are highly correlated, and fits of halves may exchange them: interpret "
+        "the cluster, not its members."
     ),
     "associates": Template(
         note="Associates: variables that replace a selected one, and how often they are selected without and "
