@@ -47,6 +47,7 @@ from spcastat.show.renderings import (
     filled,
     render_tables,
     render_text,
+    stacked_blocks,
 )
 from spcastat.show.report import bibtex, methods, provenance
 from spcastat.show.templates import Fact, fact, lines, notes, warnings
@@ -56,8 +57,8 @@ from spcastat.show.templates import methods as sentences
 OTHER_LINES = 8
 #: The default numbers of decimals of a summary, and of rows of each of its tables.
 DECIMALS, MOST_ROWS = 2, 60
-#: The smallest numbers of variables that are shown, of those kept and of the others.
-FEWEST_KEPT, FEWEST_OTHERS = 2, 3
+#: The smallest number of variables not kept that are shown.
+FEWEST_OTHERS = 3
 
 
 def summarise(state: FitState, digits: int = DECIMALS, max_rows: int = MOST_ROWS) -> Summary:
@@ -89,12 +90,35 @@ def _document(state: FitState, limits: tuple[int, int], remarks: tuple[str, ...]
 
 
 def _short_document(state: FitState) -> Document:
-    """Return the document of a print: as many rows as a screen has room for."""
+    """Return the document of a print: as many rows as a screen has room for, or else the names kept."""
     cautions = [f"Warning: {text}" for text in warnings(facts.copies(state))]
     remarks = (*cautions, *notes(_notes(state)))
     head = render_text(Document(_title(state), tuple(lines(header(state)))), Layout(width=WIDTH)).splitlines()
     used_lines = len(head) - 1 + sum(len(filled(remark, WIDTH).splitlines()) for remark in remarks)
-    return _document(state, _room(used_lines, len(kept_table(state))), remarks)
+    limits = _room(used_lines, len(kept_table(state)))
+    return _document(state, limits, remarks) if limits[0] >= len(kept_table(state)) else _in_names(state)
+
+
+def _in_names(state: FitState) -> Document:
+    """Return the document of a print without room for the tables: the names of the variables kept are first.
+
+    Some names are counted only if all would not fit on a screen.
+    """
+    selection, represented = kept_table(state), represented_table(state)
+    short_names = short(_all_names(selection, represented), NAME_WIDTH)
+    names = [short_names[name] for name in full_names(selection.index)]
+    remarks = (
+        "Shares without each variable, and its substitutes: fit.variables; "
+        f"{plural(len(represented), 'variable')} not kept: fit.represented.",
+        *(f"Warning: {text}" for text in warnings(facts.copies(state))),
+        *notes(one_fact for one_fact in _notes(state) if one_fact.key != "columns of variables"),
+    )
+    for number in range(len(names), 0, -1):
+        about = (("Keep", some_of(names, number)), *lines(header(state)))
+        document = Document(_title(state), about, (), remarks)
+        if len(render_text(document, Layout(width=WIDTH)).splitlines()) <= LINES:
+            break
+    return document
 
 
 def print_of(state: FitState) -> Screen:
@@ -102,7 +126,7 @@ def print_of(state: FitState) -> Screen:
     document = restyled(_short_document(state), DECIMALS + 1)
     about_all = render_text(replace(document, tables=(), notes=(), key=()), Layout(width=WIDTH)).splitlines()
     remarks = [line for note in document.all_notes for line in filled(console_text(note), WIDTH).splitlines()]
-    body = [*about_all, "", *render_tables(document, WIDTH), "", *remarks]
+    body = stacked_blocks([about_all, render_tables(document, WIDTH) if document.tables else [], remarks])
     return Screen("", lambda room: body)
 
 
@@ -111,12 +135,7 @@ def _room(used_lines: int, kept_count: int) -> tuple[int, int]:
     room = LINES - OTHER_LINES - used_lines
     if kept_count <= room - FEWEST_OTHERS:
         return kept_count, room - kept_count
-    kept_limit = room + TABLE_LINES - 1  # a note names the table
-    if kept_count <= kept_limit:
-        return kept_count, 0
-    if room - FEWEST_OTHERS - 1 < FEWEST_KEPT:
-        return max(kept_limit - 1, FEWEST_KEPT), 0
-    return room - FEWEST_OTHERS - 1, FEWEST_OTHERS  # a note says how many more are kept
+    return min(kept_count, room + TABLE_LINES - 1), 0  # a note names the table
 
 
 def _title(state: FitState) -> str:

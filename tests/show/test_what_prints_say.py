@@ -234,6 +234,16 @@ def test_a_print_of_principal_variables_explains_its_coefficients():
     assert "22 variables not kept: fit.represented." in text
 
 
+def test_a_print_of_principal_variables_names_all_that_are_kept():
+    """Without room for the tables, the names are first."""
+    fit = sp.principal_variables(many_components(), 16)
+    lines = str(fit).splitlines()
+    assert len(lines) <= 25
+    assert lines[1].startswith("Keep ")
+    assert all(f" {name}" in said(fit).replace(",", "") for name in fit.variables.index)
+    assert "fit.variables; 12 variables not kept: fit.represented." in said(fit)
+
+
 def test_coordinates_say_how_variables_were_scaled():
     scaled, plain = sp.spco(rows(), 2, zeros=0.5, scale=True), sp.spco(rows(), 2, zeros=0.5)
     assert "60 rows and 6 variables, scaled to unit variance: 2 components" in said(scaled)
