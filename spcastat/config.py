@@ -580,9 +580,7 @@ def unknown_argument(function: str, name: str, options: Sequence[str]) -> Unknow
 _LOADINGS, _VARIANCE_SHARES = "loadings", "variance['share of total']"
 _CUMULATIVE_PEV = "variance['cumulative PEV']"
 _ATTRIBUTES = {
-    **dict.fromkeys(
-        ("loading", "loadings_", "rotation", "v", "V", "vect", "weights", "coef_"), _LOADINGS
-    ),
+    **dict.fromkeys(("loading", "loadings_", "rotation", "v", "V", "vect", "weights", "coef_"), _LOADINGS),
     "components_": "loadings.T",
     **dict.fromkeys(("scores_", "x", "u", "U", "variates", "ind", "row_scores"), "scores"),
     **dict.fromkeys(("explained_variance_ratio_", "prop_expl_var", "Vaccounted"), _VARIANCE_SHARES),
