@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from spcastat.results.choice import ChoiceStability as ChoiceStability
     from spcastat.results.choice import ComponentChoice as ComponentChoice
     from spcastat.results.compare import Comparison as Comparison
-    from spcastat.results.compare import GroupComparison as GroupComparison
     from spcastat.results.compare import compare as compare
     from spcastat.results.fit import SpcaResult as SpcaResult
     from spcastat.results.fit import load as load
+    from spcastat.results.group_comparison import GroupComparison as GroupComparison
     from spcastat.results.interpretation import Scales as Scales
     from spcastat.results.interpretation import Supplement as Supplement
     from spcastat.results.loadings import LoadingsBootstrap as LoadingsBootstrap
@@ -89,7 +89,7 @@ _CLASSES = {
     "Comparison": "spcastat.results.compare",
     "ComponentChoice": "spcastat.results.choice",
     "Data": "spcastat.inputs.data",
-    "GroupComparison": "spcastat.results.compare",
+    "GroupComparison": "spcastat.results.group_comparison",
     "Description": "spcastat.show.methods_text",
     "PrincipalVariablesResult": "spcastat.results.principal_variables",
     "Outliers": "spcastat.results.outliers",

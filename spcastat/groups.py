@@ -39,7 +39,7 @@ from spcastat.reading import frames
 from spcastat.reading.checks import NO_COMPLETE_ROW
 from spcastat.reading.design import label_numbers, take_labels
 from spcastat.reading.read import looks_like_covariance, refuse_covariance
-from spcastat.results.compare import GroupComparison
+from spcastat.results.group_comparison import GroupComparison
 
 __all__ = ["compare_groups"]
 
