@@ -15,13 +15,14 @@ from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text
-from spcastat.show import renderings, resampling_facts
+from spcastat.show import name_lists, renderings, resampling_facts
 from spcastat.show.grid import Figures, by_size, fixed, is_smallest_p, p_value_text
-from spcastat.show.renderings import Item, List, Screen
+from spcastat.show.name_lists import Item, List
+from spcastat.show.renderings import Screen
 from spcastat.show.templates import Fact, fact, lines, part, remarks, warnings
 
 #: Limits of names in lists with intervals, of which two have room side by side with the last limit.
-INTERVAL_NAME_LIMITS = tuple(range(renderings.LOADING_NAME_WIDTH, 13, -1))
+INTERVAL_NAME_LIMITS = tuple(range(name_lists.LOADING_NAME_WIDTH, 13, -1))
 
 #: What brackets mean in a print of frequencies.
 OTHERS_KEY = "[ ]: often selected, but not in this component of the fit."
@@ -94,11 +95,11 @@ class Estimates:
 
     def in_short(self, room: int) -> list[str]:
         """Return lists or a matrix with the most important cells, or the largest loadings of components."""
-        for layout in (renderings.side_by_side(self._lists(), room, INTERVAL_NAME_LIMITS), *self._matrices()):
+        for layout in (name_lists.side_by_side(self._lists(), room, INTERVAL_NAME_LIMITS), *self._matrices()):
             if layout and renderings.fits(layout, room) and not renderings.hides(layout):
                 return layout
         end = renderings.filled(f"{self.complete} ({len(self.rows):,}).", renderings.WIDTH).splitlines()
-        lists = renderings.side_by_side(self._lists(), room - len(end), INTERVAL_NAME_LIMITS)
+        lists = name_lists.side_by_side(self._lists(), room - len(end), INTERVAL_NAME_LIMITS)
         return [*(lists or self._items(room - len(end))), *end]
 
     def _table(self) -> list[str]:
@@ -112,7 +113,7 @@ class Estimates:
         heads = renderings.short_labels([row.component for row in rows], 12)
         label_width = max(map(len, heads))
         room = renderings.WIDTH - label_width - sum(size + 2 for size in widths) - 2
-        limit = min(room, renderings.LOADING_NAME_WIDTH)
+        limit = min(room, name_lists.LOADING_NAME_WIDTH)
         names = renderings.short_labels([row.term for row in rows], limit)
         lines, previous = [self._line(" " * label_width, self.headings, widths)], ""
         for row, head, name in zip(rows, heads, names, strict=True):
@@ -171,8 +172,8 @@ class Estimates:
             around = [(f"{' '.join(row.short_texts[0].split())} ", "") for row in rows]
             names = [row.term for row in rows]
             cells = (f"{count} of {len(rows)}",)
-            items.append(renderings.item(component, cells, names, around, INTERVAL_NAME_LIMITS[-1]))
-        return renderings.items("", (self.doubt, "largest loadings"), items, room, "components")
+            items.append(name_lists.item(component, cells, names, around, INTERVAL_NAME_LIMITS[-1]))
+        return name_lists.items("", (self.doubt, "largest loadings"), items, room, "components")
 
 
 def _cells(numbers: Iterable[float]) -> tuple[str, ...]:
@@ -310,7 +311,7 @@ class Frequencies:
         ]
         headings = ("stable", "share of the fits that select")
         key = [OTHERS_KEY] if any(word[0] == "[" for row in rows for word in row.words) else []
-        return [*renderings.items("", headings, rows, room - len(key), "components"), *key]
+        return [*name_lists.items("", headings, rows, room - len(key), "components"), *key]
 
     def _item(self, component: int, name: str, count: str, by_share: bool) -> Item:
         """Return the variables of a component, then, in brackets, others that are often selected.
@@ -326,7 +327,7 @@ class Frequencies:
             for in_fit, share in zip(v[places] != 0, column[places].tolist(), strict=True)
         ]
         names = full_names(self.variables[places])
-        return renderings.item(name, (count,), names, around, INTERVAL_NAME_LIMITS[-1])
+        return name_lists.item(name, (count,), names, around, INTERVAL_NAME_LIMITS[-1])
 
 
 # --- tests and split inference ---------------------------------------------------------------------

@@ -25,7 +25,7 @@ from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_names
 from spcastat.linalg.standardisation import ScalingGroups
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.show import facts, loading_facts, renderings, resampling_facts
+from spcastat.show import facts, loading_facts, name_lists, renderings, resampling_facts
 from spcastat.show.grid import (
     Document,
     Figures,
@@ -39,7 +39,8 @@ from spcastat.show.grid import (
     percents,
     restyled,
 )
-from spcastat.show.renderings import List, Screen, Summary
+from spcastat.show.name_lists import List
+from spcastat.show.renderings import Screen, Summary
 from spcastat.show.resampling_facts import FDR
 from spcastat.show.resampling_tables import LOADING_ROWS, summary_table
 from spcastat.show.templates import Fact, explained_warnings, fact, lines, notes, part, warnings
@@ -302,15 +303,15 @@ def print_of_scales(document: Document, items: pd.DataFrame) -> Screen:
             (f"{_cell(r_rest, 2)} {'-' if key == '-' else ''}", "")
             for key, r_rest in zip(of_scale["key"], of_scale["r_rest"], strict=True)
         ]
-        names, limit = full_names(of_scale["term"]), renderings.NAME_LIMITS[-1]
-        rows.append(renderings.item(name_text(component), (), names, around, limit))
+        names, limit = full_names(of_scale["term"]), name_lists.NAME_LIMITS[-1]
+        rows.append(name_lists.item(name_text(component), (), names, around, limit))
 
     def body(room: int) -> list[str]:
         table = renderings.render_tables(reliability, renderings.WIDTH)
         if len(table) + 2 + len(rows) > room:
             return renderings.screen_of(reliability, "").body(room)
         heading = ("correlation of each variable with the sum of the others",)
-        lists = renderings.items("", heading, rows, room - len(table) - 1, "scales")
+        lists = name_lists.items("", heading, rows, room - len(table) - 1, "scales")
         return renderings.stacked_blocks([table, lists])
 
     end = renderings.ending("scales", document.sentences)
@@ -718,7 +719,7 @@ class Components:
 
     def _lists_above(self, table: list[str], room: int) -> list[str]:
         """Return lists side by side above a table; [] if they have no room."""
-        lists = renderings.side_by_side(self._lists(), room - len(table) - bool(table))
+        lists = name_lists.side_by_side(self._lists(), room - len(table) - bool(table))
         return [*lists, *[""] * bool(table), *table] if lists else []
 
     def _matrix(self) -> list[str]:
@@ -729,7 +730,7 @@ class Components:
             for j, name in zip(order.tolist(), full_names(self.variables[order]), strict=True)
         ]
         headings = full_names(self.names)
-        for limit in (renderings.WIDTH, *renderings.NAME_LIMITS):
+        for limit in (renderings.WIDTH, *name_lists.NAME_LIMITS):
             heading_below = self.heading if self.lower_rows else ""
             text = renderings.matrix(
                 "Loadings", headings, rows, heading_below, self.lower_rows, self.final_rows, limit
@@ -763,13 +764,13 @@ class Components:
         rows = []
         for name, line, (numbers, names) in zip(full_names(self.names), cells, self._ordered(), strict=True):
             around = [(f"{number} ", "") for number in numbers]
-            rows.append(renderings.item(name, line, names, around, renderings.NAME_LIMITS[-1]))
+            rows.append(name_lists.item(name, line, names, around, name_lists.NAME_LIMITS[-1]))
         about = fact(
             "columns of components", heading=self.heading, correlated=CORRELATION_LABEL in self.short
         )
         heading = [part(about)] if self.lower_rows else []
         headings = (*self.short, "loadings")
-        return [*heading, *renderings.items("", headings, rows, room - len(heading), "components")]
+        return [*heading, *name_lists.items("", headings, rows, room - len(heading), "components")]
 
 
 def loadings_only(state: FitState) -> Components:

@@ -10,17 +10,8 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.show.renderings import (
-    LINES,
-    WIDTH,
-    Item,
-    List,
-    Screen,
-    item,
-    items,
-    side_by_side,
-    words_in_lines,
-)
+from spcastat.show.name_lists import Item, List, item, items, side_by_side, words_in_lines
+from spcastat.show.renderings import LINES, WIDTH, Screen
 
 #: Numbers of variables and of components, up to those that no screen can list.
 SIZES = [(5, 1), (5, 4), (13, 3), (13, 8), (30, 4), (30, 9), (100, 6), (100, 12), (2000, 2), (2000, 12)]
