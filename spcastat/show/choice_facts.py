@@ -43,6 +43,7 @@ def number_of_components(tests: ComponentTests) -> Fact:
         reason=last_prediction(tests) if k else fact("nothing predicted", **_first_prediction(tests)),
         end=next_refusal(tests),
         parallel=standing.parallel,
+        large=tests.large is not None,
         rules=tests.has_rules,
         kaiser=tests.kaiser,
     )

@@ -41,9 +41,9 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "number of components": Template(
         label="k",
         line="{k}, since {reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.} For "
-        "comparison: parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
+        "comparison: parallel analysis {parallel}{large? (large rows shrunk)}{rules?, Kaiser {kaiser}}.",
         note="k = {k}: {reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.} For "
-        "comparison: parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
+        "comparison: parallel analysis {parallel}{large? (large rows shrunk)}{rules?, Kaiser {kaiser}}.",
         part="k = {k}: {reason}{end?; {end}}.",
         brief="{k}, by prediction of held-out rows and tests against noise: choice.k_choice",
     ),
@@ -197,8 +197,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         part="further {groups?groups|{past?loadings|ones}} {past?were|are} not worth adding"
     ),
     "fewest that keep": Template(
-        part="{past?its loadings were|they are} the fewest {variance?with which all components "
-        "together|that} {past?reached|reach} {share:%0} %"
+        part="{past?its loadings were|they are} the fewest of the candidates {variance?with which all "
+        "components together|that} {past?reached|reach} {share:%0} %"
     ),
     "keeps too little": Template(part="no candidate {past?reached|reaches} {share:%0} %"),
     "within an error": Template(

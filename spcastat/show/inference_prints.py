@@ -98,7 +98,7 @@ class Estimates:
         for layout in (name_lists.side_by_side(self._lists(), room, INTERVAL_NAME_LIMITS), *self._matrices()):
             if layout and renderings.fits(layout, room) and not renderings.hides(layout):
                 return layout
-        end = renderings.filled(f"{self.complete} ({len(self.rows):,}).", renderings.WIDTH).splitlines()
+        end = renderings.filled(f"{self.complete}.", renderings.WIDTH).splitlines()
         lists = name_lists.side_by_side(self._lists(), room - len(end), INTERVAL_NAME_LIMITS)
         return [*(lists or self._items(room - len(end))), *end]
 

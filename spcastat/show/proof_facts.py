@@ -89,7 +89,7 @@ PROOF_TEMPLATES: dict[str, Template] = {
     "search not feasible": Template(
         label="Search",
         line=f"an {_NOT_FEASIBLE}",
-        note=f"An {_NOT_FEASIBLE}. It is feasible for fewer variables or nonzero loadings.",
+        note=f"An {_NOT_FEASIBLE}. The search is feasible for fewer variables or nonzero loadings.",
     ),
     "search not tight": Template(label="Search", line=_NOT_TIGHT, note=f"The search {_NOT_TIGHT}."),
     # --- what the bound holds for
