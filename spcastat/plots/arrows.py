@@ -207,7 +207,7 @@ def plot_correlations(
 ) -> Axes:
     """Draw the correlations of the variables with two components as arrows within the unit circle.
 
-    The plot of a fit, `SpcaResult.plot_correlations`, from frames of any origin.
+    The plot of a fit, `SpcaResult.plot_correlations`, from frames computed elsewhere.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def biplot(
 ) -> Axes:
     """Draw rows as points, and the variables of two components as bars in the margins and as arrows.
 
-    The biplot of a fit, `SpcaResult.biplot`, from frames of any origin.
+    The biplot of a fit, `SpcaResult.biplot`, from frames computed elsewhere.
 
     Parameters
     ----------

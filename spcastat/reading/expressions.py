@@ -18,7 +18,7 @@ from spcastat.labels import stored_name
 
 #: Largest number of characters of an expression.
 LONGEST_EXPRESSION = 100_000
-_LONG_NUMBER = "it holds a null character, or a number with thousands of digits"
+_LONG_NUMBER = "it contains a null character, or a number with thousands of digits"
 
 _NUMERAL = re.compile(r"[0-9.]+")
 #: A name in backticks, a text in quotes, or code.

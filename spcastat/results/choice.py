@@ -154,7 +154,7 @@ class ComponentChoice(Outcome):
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the leading eigenvalues, and the values that noise exceeds with probability `alpha`.
 
-        A vertical line follows the last component that was chosen; the marks of the chosen components are
+        A vertical line is drawn after the last chosen component, and the markers of the chosen ones are
         filled. The reason is written below the plot.
 
         Parameters

@@ -53,7 +53,7 @@ def outliers_document(state: FitState) -> Document:
             f"z within {cleaning.wrapping.bend:g}, which are used as they are."
         )
     if not tables:
-        notes.append("There is no outlying cell or row.")
+        notes.append("There are no outlying cells or rows.")
     header = tuple(lines([robust(state, cleaning)]))
     return Document("Outlying cells and rows", header, tuple(tables), tuple(notes))
 
