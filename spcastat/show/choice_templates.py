@@ -7,8 +7,8 @@ from spcastat.show.templates import TEMPLATES, Template
 #: Rows that change the number of components, for notes and for methods sections.
 _LARGE_ROWS = (
     "{pulled} of {n|# row was|# rows were} farther from the medians of the variables than 1.5 times the "
-    "median distance, in median absolute deviations, and {pulled|was|were} shrunk to that distance to predict "
-    "and to test k; without this, k would be {k_unshrunk} instead of {k}. {rows|Row {names} is|Rows "
+    "median distance, in median absolute deviations, and {pulled|was|were} shrunk to that distance to "
+    "predict and to test k; without this, k would be {k_unshrunk} instead of {k}. {rows|Row {names} is|Rows "
     "{names}{others? and {others|{others:,} other|{others:,} others}} are} farther than 2.5 times the median "
     "and {rows|has|have} "
     "{share:%0} % of the total variance."

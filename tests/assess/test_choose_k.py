@@ -252,8 +252,8 @@ def test_rows_that_change_the_number_are_named():
     assert found.k == 2
     said = (
         "3 of 100 rows were farther from the medians of the variables than 1.5 times the median distance, in "
-        "median absolute deviations, and were shrunk to that distance to predict and to test k; without this, k would "
-        "be 0 instead of 2. Row r17 is farther than 2.5 times the median and has "
+        "median absolute deviations, and were shrunk to that distance to predict and to test k; without "
+        "this, k would be 0 instead of 2. Row r17 is farther than 2.5 times the median and has "
         f"{100 * share:.0f} % of the total variance. The fit uses the rows as they are; a fit with "
         "robust=True is less influenced by such rows."
     )
