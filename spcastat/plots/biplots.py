@@ -292,7 +292,7 @@ def biplot_data(
         components=(x_heading, y_heading),
         new=points_of(new, "new", scores, pair, spread),
         levels=points_of(levels, "levels", scores, pair, spread),
-        undrawn=int((between & variables["nonzero"]).sum() - tips["nonzero"].sum()),
+        undrawn=int((between & ~variables["supplementary"]).sum() - (~tips["supplementary"]).sum()),
         scale=scale,
         kind=arrows,
     )
@@ -358,7 +358,7 @@ class BiplotData:
     levels : DataFrame
         "x", "y" and "label" of the means of levels of supplementary factors.
     undrawn : int
-        Number of variables with nonzero loadings for which an arrow is not drawn, since others are longer.
+        Number of variables without an arrow, since those of others are longer or have nonzero loadings.
     scale : float
         As given to `biplot`.
     kind : str
@@ -413,17 +413,20 @@ class BiplotData:
 
     def _selection(self) -> str:
         """Return how many of the arrows are drawn, unless all are."""
-        count = int(self.arrows["nonzero"].sum())
-        return f" (the longest {count} of {count + self.undrawn})" * bool(self.undrawn)
+        count = int((~self.arrows["supplementary"]).sum())
+        # of correlations, those of variables with loadings come first
+        order = "the longest " if self.kind == "loadings" else ""
+        return f" ({order}{count} of {count + self.undrawn})" * bool(self.undrawn)
 
     def _marks_of_points(self, rows: int, new_rows: int) -> list[str]:
         """Return what the points are that do not look like the others."""
         out, ringed = int(self.points["left_out"].sum()), int(self.ringed.sum())
+        triangles = "Triangles at the edge" if "group" in self.points else "Triangles"  # a mark of groups
         marks = {
             f"Open: {plural(out, 'row')} left out of the fit.": out,
             f"Rings: {plural(ringed, 'row')}, cells > {END:g} sd set to the middle.": ringed,
-            f"Triangles: {plural(rows, 'row')} farther out.": rows,
-            f"Triangles: {plural(new_rows, 'new row')} farther out.": new_rows,
+            f"{triangles}: {plural(rows, 'row')} farther out.": rows,
+            f"{triangles}: {plural(new_rows, 'new row')} farther out.": new_rows,
             "Crosses: new rows.": len(self.new) - new_rows,
             "Diamonds: means of levels.": len(self.levels),
         }

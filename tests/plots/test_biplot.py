@@ -115,6 +115,16 @@ def test_the_longest_arrows_are_drawn_and_the_others_counted(scores, make_loadin
     assert (f"(the longest {count} of {len(whole)})" in data.caption) == bool(count)
 
 
+def test_an_arrow_without_loading_that_is_not_drawn_is_counted():
+    wine = sp.datasets.load_wine()  # 13 variables, fewer of which have a loading
+    fit = sp.spca(wine, 2, 5, scale=True)
+    assert (fit.loadings != 0).any(axis=1).sum() < 12
+    data = fit.biplot_data(arrows="correlations")
+    assert (len(data.arrows), data.undrawn) == (12, 1)
+    assert "(12 of 13)" in data.caption
+    assert fit.biplot_data(arrows="correlations", max_arrows=None).undrawn == 0
+
+
 def test_without_blocks_every_variable_with_a_loading_has_an_arrow(scores, loadings):
     used = loadings.index[(loadings[["PC1", "PC2"]] != 0).any(axis=1)]
     both = loadings.index[(loadings[["PC1", "PC2"]] != 0).all(axis=1)]
@@ -711,7 +721,8 @@ def test_every_figure_says_what_its_marks_and_percentages_are(scores, loadings, 
     )
     ax.figure.canvas.draw()
     note = note_of(ax)
-    for words in ("Points: ", "Triangles: 1 row", "Rings: 4 rows", "Bars: ", "hollow: ", "Arrows: ", "r = "):
+    triangles = "Triangles at the edge: 1 row" if kind == "groups" else "Triangles: 1 row"
+    for words in ("Points: ", triangles, "Rings: 4 rows", "Bars: ", "hollow: ", "Arrows: ", "r = "):
         assert words in note
     assert "%: adjusted share of the total variance." in note
     names = next(child for child in ax.get_children() if isinstance(child, Names))
