@@ -30,7 +30,7 @@ def name_text(name: Hashable) -> str:
     """Return a name of any type as one line of printable characters: the tuple ``("a", 1)`` as "(a, 1)".
 
     A moment at midnight is its date. A name with more than LONGEST_NAME characters is shortened in the
-    middle and ends in a checksum of the whole name, which distinguishes it from other_labels.
+    middle and ends in a checksum of the whole name, which distinguishes it from others.
     """
     if isinstance(name, tuple):
         return "(" + ", ".join(name_text(part) for part in name) + ")"
@@ -64,7 +64,7 @@ def full_names(names: Iterable[Hashable]) -> list[str]:
 
 
 def some_of(names: Sequence[str], limit: int = 8) -> str:
-    """Join the first `limit` names, and say how many other_labels there are."""
+    """Join the first `limit` names, and say how many others there are."""
     remainder = len(names) - limit
     return ", ".join(names[:limit]) + (f" and {remainder} more" if remainder > 0 else "")
 
@@ -114,8 +114,9 @@ def short_names(
             for i, part in zip(members, parts, strict=True):
                 labels[i] = part
                 heads_with_differences[i] = _with_first_letters(texts[i], part, limit)
-    for other_labels in (heads_with_differences, [shorten(text, limit) for text in texts]):
-        labels = _told_apart(labels, other_labels)
+    if len(set(labels)) < len(labels):
+        labels = _told_apart(labels, heads_with_differences)
+        labels = _told_apart(labels, [shorten(text, limit) for text in texts])
     counts = Counter(labels)
     places = range(len(labels)) if positions is None else positions
     for i, (text, place) in enumerate(zip(texts, places, strict=True)):
