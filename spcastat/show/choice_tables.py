@@ -42,7 +42,6 @@ from spcastat.show.templates import (
     TEMPLATES,
     Fact,
     brief,
-    brief_lines,
     fact,
     lines,
     methods,
@@ -300,7 +299,7 @@ def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
     untested = () if tests is None else tuple(notes(choice_facts.untested(tests)))
     end = ending("choice", choice_notes(choice, tests))
     body = partial(_body, loadings, headers)
-    brief_body = partial(_body, loadings, [header_lines(brief_lines(reasons))])
+    brief_body = partial(_body, loadings, [header_lines(lines(reasons, brief=True))])
     screen = with_cautions(Screen(_title(choice), body, untested, ending=end), cautions, untested)
     assert screen.brief is not None
     return replace(screen, brief=replace(screen.brief, brief=replace(screen.brief, body=brief_body)))

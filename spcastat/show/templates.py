@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from spcastat.fit.record import CENTRING, SCALING
 from spcastat.show.grid import fixed, percent, significant
@@ -154,20 +154,13 @@ def _formatted(value: Any, form: str) -> str:
     return format(value, form)
 
 
-def lines(facts: Iterable[Fact]) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a header: labels and texts."""
+def lines(facts: Iterable[Fact], brief: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a header: labels and texts, in few words if `brief`."""
     for one_fact in facts:
         template = TEMPLATES[one_fact.key]
         if template.line:
-            yield template.label, worded(template.line, one_fact.values)
-
-
-def brief_lines(facts: Iterable[Fact]) -> Iterator[tuple[str, str]]:
-    """Yield the labels and texts of the lines, with few words where there are any."""
-    for one_fact in facts:
-        template = TEMPLATES[one_fact.key]
-        if template.line:
-            yield template.label, worded(template.brief or template.line, one_fact.values)
+            wording = (brief and template.brief) or template.line
+            yield template.label, worded(wording, one_fact.values)
 
 
 def brief(one_fact: Fact) -> str:
@@ -189,17 +182,18 @@ def notes(facts: Iterable[Fact]) -> Iterator[str]:
 
 def warnings(facts: Iterable[Fact], brief: bool = False) -> Iterator[str]:
     """Yield the warnings, in few words if `brief`."""
-    for one_fact in facts:
-        template = TEMPLATES[one_fact.key]
-        if text := worded(template.warning, one_fact.values):
-            yield worded(template.brief, one_fact.values) if brief and template.brief else text
+    return _alerts(facts, "warning", brief)
 
 
 def remarks(facts: Iterable[Fact], brief: bool = False) -> Iterator[str]:
     """Yield the remarks, in few words if `brief`."""
+    return _alerts(facts, "remark", brief)
+
+
+def _alerts(facts: Iterable[Fact], kind: Literal["warning", "remark"], brief: bool) -> Iterator[str]:
     for one_fact in facts:
         template = TEMPLATES[one_fact.key]
-        if text := worded(template.remark, one_fact.values):
+        if text := worded(getattr(template, kind), one_fact.values):
             yield worded(template.brief, one_fact.values) if brief and template.brief else text
 
 
