@@ -273,7 +273,7 @@ def plot_correlations(
         (-reach, reach),
         True,
         note=texts.note,
-        total="" if shares is None else shares.attrs.get("total", "total variance"),
+        total="" if shares is None else drawing.total_of(shares),
         filled=0.0,
     )
     return ax

@@ -171,7 +171,6 @@ def biplot(
     marks = [] if outline in (None, "hull") else [f"Ellipses: {100 * level:g} % of {DISTRIBUTIONS[outline]}."]
     if centroids and named_clouds:
         marks.append(f"Large marks: means of the groups, {len(named_clouds)} of {len(named_clouds)} named.")
-    total = "" if shares is None else shares.attrs.get("total", "total variance")
     marks += drawing.sentence_on_shares(shares, "%", "adjusted")
     if (count := int((data.points["label"] != "").sum())) and labels is not None:
         marks.append(f"Names: {count:,} of {len(data.points):,} rows.")
@@ -188,7 +187,7 @@ def biplot(
         note=texts.note,
         caption=caption,
         note_may_go=note_may_go,
-        total=total,
+        total="" if shares is None else drawing.total_of(shares),
         bar=bar,
         filled=FILLED_WITH_ARROWS if len(data.arrows) else FILLED,
     )
@@ -403,8 +402,9 @@ class BiplotData:
             r = drawing.correlation_text(self.correlation)
             sentences.append(f"Correlated scores: {r}.")
         if len(self.arrows):
-            markers = "loadings" if self.scale == 0 else f"loadings × sd{power}"
-            markers = self.kind if self.kind == "correlations" else markers
+            markers = self.kind
+            if self.kind == "loadings" and self.scale != 0:
+                markers = f"loadings × sd{power}"
             sentences.append(f"Arrows: {markers} × {self.stretch:.3g}{self._selection()}.")
         sentences += [*kinds_of_variables(self.arrows, self.blocks), *marks]
         if not len(self.arrows) and not self.undrawn:
@@ -437,8 +437,9 @@ def _caption_within(
     data: BiplotData, marks: Sequence[str], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> str:
     """Return the caption of axes from `low` to `high`, which may reach far rows, with further sentences."""
-    far_rows = (table.loc[table["far"], ["x", "y"]].to_numpy(float) for table in (data.points, data.new))
-    rows, new_rows = (int(rows_outside(xy, low, high).sum()) for xy in far_rows)
+    tables = data.points, data.new
+    far_points = (table.loc[table["far"], ["x", "y"]].to_numpy(float) for table in tables)
+    rows, new_rows = (int(rows_outside(xy, low, high).sum()) for xy in far_points)
     return " ".join(data._sentences(rows, new_rows, marks))
 
 

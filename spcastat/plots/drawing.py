@@ -495,8 +495,13 @@ def sentence_on_shares(shares: pd.Series | None, drawn_texts: Iterable[str], mea
     """
     if shares is None or not any("%" in text for text in drawn_texts):
         return []
-    measure, total = shares.attrs.get("share", measure), shares.attrs.get("total", "total variance")
-    return [f"{PERCENTAGES} {measure}{' ' * bool(measure)}share of the {total}."]
+    measure = shares.attrs.get("share", measure)
+    return [f"{PERCENTAGES} {measure}{' ' * bool(measure)}share of the {total_of(shares)}."]
+
+
+def total_of(table: pd.Series | pd.DataFrame | None) -> str:
+    """Return what the shares in a table are of: ``attrs["total"]``, or else "total variance"."""
+    return "total variance" if table is None else str(table.attrs.get("total", "total variance"))
 
 
 def share_texts(components: Sequence[Any], shares: Any, decimals: int = 1) -> list[str]:

@@ -142,7 +142,7 @@ def plot_path(
     names = [name for name in data.columns if name != "PCA"]
     kinds = [_kind_of(name) for name in names]
     factor = 1.0 if set(kinds) == {"correlation"} else 100.0
-    total = table.attrs.get("total", "total variance")
+    total = drawing.total_of(table)
     unit = _AXES[kinds[0]].format(total=total) if len(set(kinds)) == 1 else "%"
     data = factor * data
     ax = _axes_from_zero(ax, 5.6, 3.8, data)
@@ -470,7 +470,7 @@ def screeplot(
     )
     bars, count = 0 if variance is None else len(variance), len(data)
     number = count if spectrum is None else len(_numbers("spectrum", spectrum))
-    total = "total variance" if variance is None else variance.attrs.get("total", "total variance")
+    total = drawing.total_of(variance)
     ax = drawing.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, drawing.OPEN)
     blue, orange = accents(ax)
     place, values = np.arange(1, count + 1), data if kind == "variance" else 100 * data

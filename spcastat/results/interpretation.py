@@ -20,7 +20,7 @@ from spcastat.fit.supplementary import Associations, ScaleNumbers, associations_
 from spcastat.inputs.data import Data, values_by_row
 from spcastat.labels import full_names, name_text
 from spcastat.reading.frames import open_table
-from spcastat.show.facts import drawn_variance
+from spcastat.show.facts import with_total
 from spcastat.show.grid import Document, Row, Table, fixed, number_rows
 from spcastat.show.renderings import Outcome, Screen
 from spcastat.show.summary import print_of_scales, scales_document
@@ -352,7 +352,7 @@ def scree(state: FitState, kind: str, parallel: Any, max_components: int | None,
     # a result of choose_k() or choose() checks that it belongs to the data of the fit
     check = getattr(type(parallel), "_noise_for", None)
     return plots.screeplot(
-        drawn_variance(state),
+        with_total(frames.variance(state), state),
         spectrum,
         kind=kind,  # type: ignore[arg-type]
         sparse=state.record.sparse,

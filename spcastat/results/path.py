@@ -122,8 +122,7 @@ class SpcaPath(Outcome):
             If a measure does not exist, or `ax` is not an Axes.
         """
         names = self._maximised() if measures is None else measures
-        table = self._table.copy()
-        table.attrs["total"] = part(facts.total_variance(next(iter(self._fits.values()))._state))
+        table = facts.with_total(self._table.copy(), next(iter(self._fits.values()))._state)
         return plots.plot_path(table, measures=names, x=x, ax=ax)
 
     def explore(self, path: Path, *, title: str | None = None, max_points: int | None = 1000) -> None:

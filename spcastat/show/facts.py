@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -315,18 +315,21 @@ def total_variance(state: FitState) -> Fact:
     return fact("total variance", **state.cleaned, partial=state.spec.partial)
 
 
-def drawn_variance(state: FitState) -> pd.DataFrame:
-    """Return the variances of components, for plots; ``attrs["total"]`` names what shares are of."""
-    variances = frames.variance(state)
-    variances.attrs["total"] = part(total_variance(state))
-    return variances
+#: A table of variances or shares.
+Variances = TypeVar("Variances", pd.DataFrame, pd.Series)
+
+
+def with_total(table: Variances, state: FitState) -> Variances:
+    """Name in ``attrs["total"]``, for plots, what the shares in a table are of; return the table."""
+    table.attrs["total"] = part(total_variance(state))
+    return table
 
 
 def drawn_shares(state: FitState) -> pd.Series:
     """Return the share of each component, for plots, with its measure and its total in `attrs`."""
     shares = frames.variance(state)["share of total"]
-    shares.attrs |= {"share": "adjusted" * state.record.sparse, "total": part(total_variance(state))}
-    return shares
+    shares.attrs["share"] = "adjusted" * state.record.sparse
+    return with_total(shares, state)
 
 
 def cumulative_heading(state: FitState) -> str:

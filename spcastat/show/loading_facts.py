@@ -9,8 +9,8 @@ import pandas as pd
 from spcastat.fit.record import Record
 from spcastat.fit.sparse_loadings import loadings_variance
 from spcastat.fit.state import FitState
-from spcastat.show.facts import data, key_of, objective, total_variance, unequal_variances
-from spcastat.show.templates import Fact, fact, part
+from spcastat.show.facts import data, key_of, objective, total_variance, unequal_variances, with_total
+from spcastat.show.templates import Fact, fact
 
 
 def method_of_loadings(record: Record) -> Fact:
@@ -47,8 +47,8 @@ def how_found_loadings(record: Record) -> Fact:
 def drawn_loading_shares(state: FitState) -> pd.Series:
     """Return the share of each component, for plots, with its measure and its total in `attrs`."""
     shares = loadings_variance(state)["share of total"]
-    shares.attrs |= {"share": "explained", "total": part(total_variance(state))}
-    return shares
+    shares.attrs["share"] = "explained"
+    return with_total(shares, state)
 
 
 def explained_by_loadings(state: FitState) -> Fact:
