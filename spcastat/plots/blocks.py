@@ -277,18 +277,20 @@ class BlockSpace:
             wrapped(label, room, self.size, NAME_INDENT * self.size) if name_lines > 1 else [label]
             for label, room in zip(labels, rooms, strict=True)
         ]
-        one_line = list(labels)
-        if name_lines > 1:
-            one_line = labels_for(names, rooms, self.size, 1, self.figure_names)
+        one_line: list[str] = []  # the labels in one line each
         hidden = len(rows) + undrawn - len(visible_rows)
         while (places := _places(list(map(len, texts)), columns, lines, hidden)) is None:
-            smallest = min(
-                range(len(texts)), key=lambda i: (len(texts[i]) == 1, abs(visible_rows[i].value), -i)
-            )
+            if not one_line:
+                is_wrapped = name_lines > 1
+                one_line = (
+                    labels_for(names, rooms, self.size, 1, self.figure_names) if is_wrapped else list(labels)
+                )
+            sizes = [abs(row.value) for row in visible_rows]
+            smallest = min(range(len(texts)), key=lambda i: (len(texts[i]) == 1, sizes[i], -i))
             if len(texts[smallest]) > 1 and one_line[smallest] not in labels:  # rather than a variable less
                 labels[smallest], texts[smallest] = one_line[smallest], [one_line[smallest]]
                 continue
-            smallest = min(range(len(texts)), key=lambda i: (abs(visible_rows[i].value), -i))
+            smallest = min(range(len(texts)), key=lambda i: (sizes[i], -i))
             del one_line[smallest]
             del visible_rows[smallest], labels[smallest], texts[smallest]
             hidden += 1

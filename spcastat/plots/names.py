@@ -261,16 +261,19 @@ class _Scene:
         if self._is_outside(name):
             anchor = edge_of(self.axes, name.position[None])[0]
             name = replace(name, radius=MARK / 2.0)
+        rivals = self._rivals(name, anchor)
         angles = self._outwards(anchor) + ARROW_TURNS if name.at_tip else NAME_DIRECTIONS
         directions = ROW_DIRECTIONS if name.of_row else _directions(angles)
         for box, _ in self._candidate_boxes(name, anchor, directions, DISTANCES):
-            if not self._is_ambiguous(name, box, anchor):
+            if not self._is_ambiguous(name, box, anchor, rivals):
                 return box, None
+        if not name.leader:
+            return None, None
         directions = _directions(self._outwards(anchor) + LEADER_TURNS)
         distances = [distance for distance in LEADER_DISTANCES if distance <= LONGEST_LEADER * self.size]
-        for box, towards in self._candidate_boxes(name, anchor, directions, distances) if name.leader else []:
+        for box, towards in self._candidate_boxes(name, anchor, directions, distances):
             line = np.array([anchor + LEADER_GAP * self.pixels * towards, np.clip(anchor, *box)])
-            if self._from_rivals(name, box, anchor) >= FROM_TIPS and self._is_free(name, line, anchor):
+            if self._distance(box, rivals) >= FROM_TIPS and self._is_free(line, anchor, rivals):
                 return box, line
         return None, None
 
@@ -295,13 +298,18 @@ class _Scene:
                     boxes.append((covered + TURN_COST * rank + DISTANCE_COST * distance, box, towards))
         return [(box, towards) for _, box, towards in sorted(boxes, key=lambda one: one[0])]
 
-    def _is_ambiguous(self, name: Name, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> bool:
-        """Return whether a name in a box could belong to something else than what is at the anchor."""
+    def _is_ambiguous(
+        self,
+        name: Name,
+        box: NDArray[np.float64],
+        anchor: NDArray[np.float64],
+        rivals: NDArray[np.float64],
+    ) -> bool:
+        """Return whether a name in a box could belong to a rival instead of what is at the anchor."""
         if not (name.at_tip or name.of_row or name.radius > 0):
             return False
-        own_distance = float(self._distances(box, anchor[None])[0])
-        least = own_distance + FARTHER
-        return self._from_rivals(name, box, anchor) < (max(least, FROM_TIPS) if name.at_tip else least)
+        least = self._distance(box, anchor[None]) + FARTHER
+        return self._distance(box, rivals) < (max(least, FROM_TIPS) if name.at_tip else least)
 
     def _rivals(self, name: Name, anchor: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what a name beside the anchor could also belong to: other tips, and points if it is a row's.
@@ -313,24 +321,22 @@ class _Scene:
         marks = self.large_marks if name.radius > 0 else self.tips
         return marks[(marks != anchor).any(axis=1)]
 
-    def _from_rivals(self, name: Name, box: NDArray[np.float64], anchor: NDArray[np.float64]) -> float:
-        """Return the distance in points of a box from the nearest of what else its name could belong to."""
-        return float(self._distances(box, self._rivals(name, anchor)).min(initial=np.inf))
-
-    def _distances(self, box: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the distances in points of points from a box."""
-        return np.asarray(np.hypot(*(points - np.clip(points, *box)).T) / self.pixels)
+    def _distance(self, box: NDArray[np.float64], points: NDArray[np.float64]) -> float:
+        """Return the distance in points of a box from the nearest of points."""
+        distances = np.hypot(*(points - np.clip(points, *box)).T) / self.pixels
+        return float(distances.min(initial=np.inf))
 
     def _outwards(self, anchor: NDArray[np.float64]) -> float:
         """Return the direction from the origin to a tip, in radians."""
         x, y = anchor - self.origin
         return float(np.arctan2(y, x))
 
-    def _is_free(self, name: Name, line: NDArray[np.float64], anchor: NDArray[np.float64]) -> bool:
-        """Return whether a line to a name crosses no name or other line, and passes by nothing else."""
+    def _is_free(
+        self, line: NDArray[np.float64], anchor: NDArray[np.float64], rivals: NDArray[np.float64]
+    ) -> bool:
+        """Return whether a line to a name crosses no name or other line, and passes by no rival."""
         along = line[0] + LEADER_STEPS * (line[1] - line[0])
         lines = [*self.leaders, *(np.array([self.origin, tip]) for tip in self.tips)]
-        rivals = self._rivals(name, anchor)
         away = np.hypot(*(rivals - anchor).T) / self.pixels
         least_distances = np.minimum(LEADER_SHARE * away, FROM_TIPS) * (away > SAME_TIP)
         return not (

@@ -365,13 +365,14 @@ def _draw_over_index(
     ax = drawing.axes_for(ax, 6.4, 0.9 + 1.3 * k)
     size = drawing.name_size()
     kinds = list(groups_of(ax, groups, n, palette))
+    style = dots(n, 14.0, groups=len(kinds))
     panels = list(drawing.stacked(ax, values.columns, PANEL_HEIGHT))
     for panel, name, column in zip(panels, names, values.to_numpy(dtype=float).T, strict=True):
         panel.axhline(0, color=shade(panel, 0.3), linewidth=line(0.7), zorder=1)
         colour = accents(panel)[0] if groups is None else shade(panel, 0.45)
         panel.plot(x, column, color=colour, linewidth=line(1.1 if groups is None else 0.7), zorder=2)
         if groups is not None:
-            scatter_groups(panel, (x, column), kinds, **dots(n, 14.0, groups=len(kinds)), zorder=3)
+            scatter_groups(panel, (x, column), kinds, **style, zorder=3)
         if np.issubdtype(x.dtype, np.datetime64):
             locator = AutoDateLocator(minticks=3, maxticks=7)
             panel.xaxis.set_major_locator(locator)
@@ -388,8 +389,8 @@ def _draw_over_index(
     if groups is not None:
         names = [kind.name for kind in kinds]
         place = legend_above(panels[0], names, title=title)
-        alpha = dots(n, 14.0, groups=len(kinds))["alpha"]
-        write_legend(panels[0], [kind.mark(alpha) for kind in kinds], names, size, title=title, **place)
+        marks = [kind.mark(style["alpha"]) for kind in kinds]
+        write_legend(panels[0], marks, names, size, title=title, **place)
     return ax
 
 
