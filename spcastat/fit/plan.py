@@ -376,9 +376,12 @@ def cardinalities(card: Any, k: int, p: int, option: str = "card") -> tuple[int,
         values = [by_name[name] for name in names]
     else:
         values = each(entry, card, k, errors.CardinalityError)
-    largest_is = "the number of variables"
-    bounds = 1, p, errors.CardinalityError, largest_is
-    return tuple([whole_number(option, number, *bounds) for number in values])
+    return tuple(
+        [
+            whole_number(option, number, 1, p, errors.CardinalityError, "the number of variables")
+            for number in values
+        ]
+    )
 
 
 def start_loadings(value: Any, k: int, p: int) -> Start:

@@ -300,9 +300,9 @@ class Margins:
         gap = BLOCK_GAP * self._line()
         depth = sum(layout.height + gap for _, layout in parts) - gap
         legend_width, legend_height = self._legend_size(1)
-        has_legend = legend_width <= room and legend_height + self._line() <= height - floor - depth
-        columns, above = (1, self._bar_height()) if has_legend else self._above(width)
-        edge, top = max(*(layout.width for _, layout in parts), legend_width * has_legend), height - above
+        has_room = legend_width <= room and legend_height + self._line() <= height - floor - depth
+        columns, above = (1, self._bar_height()) if has_room else self._above(width)
+        edge, top = max(*(layout.width for _, layout in parts), legend_width * has_room), height - above
         y = top
         for block, layout in parts:
             places.append(Place(block, layout, width - edge, y))
@@ -310,7 +310,7 @@ class Margins:
         axes = (0.0, bottom, width - edge - SPACE, top)
         corner = width - edge - 2.0, min(bottom, top - depth - self._line() - legend_height)
         value = self._value(axes, width, height, *(place.layout for place in places))
-        return Arrangement(axes, places, columns, corner if has_legend else None, value)
+        return Arrangement(axes, places, columns, corner if has_room else None, value)
 
     def _under(
         self, blocks: tuple[Block, Block], width: float, height: float, share: float, note: float

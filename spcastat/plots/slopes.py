@@ -37,6 +37,7 @@ SLOPE_NUMBER_GAP, MOST_SLOPE_NUMBERS = 5.0, 5
 OTHER_TEXTS = 6.0
 #: The size of a mark as a share of the height of its group in a row, at most.
 MARK_SHARE = 1.4
+#: What the note says if marks hide intervals.
 HIDDEN_INTERVALS = "Intervals not seen are narrower than the marks."
 #: Height of the names of the components above the axes, in font sizes.
 HEADING_ROOM = 2.2

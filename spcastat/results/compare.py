@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -112,8 +113,9 @@ class Comparison(Outcome):
             return upright
         measures = document.tables[0]
         table = replace(measures, rows=(*measures.rows, *_next_to_first(self._agreement, self._angles)))
-        for shortened in (_in_fewer_rows, _without_functions_of_others, _errors_in_brackets):
-            table = shortened(table, self._cardinality)
+        with_one_row_of_cards = partial(_in_fewer_rows, card=self._cardinality)
+        for shortened in (with_one_row_of_cards, _without_functions_of_others, _errors_in_brackets):
+            table = shortened(table)
             definitions = _definitions({row.label for row in table.rows})
             screen = screen_of(replace(document, tables=(table,), print_notes=(definitions,)), end)
             if not hides(screen.text().splitlines()):
@@ -607,14 +609,14 @@ def _in_fewer_rows(table: Table, card: pd.DataFrame) -> Table:
     return merged if has_room else table
 
 
-def _without_functions_of_others(table: Table, card: pd.DataFrame) -> Table:
+def _without_functions_of_others(table: Table) -> Table:
     """Return the table without rows that follow from others: sums of cardinalities, RRE, % of PCA's."""
     redundant = {measure.label for measure in measures_of("pca", "error")}
     redundant |= {NONZEROS} if CARDINALITIES in [row.label for row in table.rows] else set()
     return replace(table, rows=tuple(row for row in table.rows if row.label not in redundant))
 
 
-def _errors_in_brackets(table: Table, card: pd.DataFrame) -> Table:
+def _errors_in_brackets(table: Table) -> Table:
     """Return the table with the standard errors of held-out errors in brackets behind these."""
     rows = [row for row in table.rows if row.group != HELD_OUT_ERROR]
     errors = [row for row in table.rows if row.group == HELD_OUT_ERROR]

@@ -39,6 +39,12 @@ if TYPE_CHECKING:
 #: Largest number of penalties in a path.
 MOST_PENALTIES = 1000
 
+#: What the rows of shares mean.
+MEANINGS = (
+    "CPEV: adjusted variance of the scores before thresholding; coordinates: the variance that the sparse "
+    "coordinates reproduce."
+)
+
 
 class SpcoResult(Picklable, Shown):
     """Sparse principal coordinates, the result of :func:`spcastat.spco`.
@@ -500,10 +506,3 @@ def _coordinates_document(table: pd.DataFrame, option: str) -> Document:
     return Document(
         f"Path of {plural(len(table), 'fit')}", (), (Table(option, headings, tuple(rows)),), (note,)
     )
-
-
-#: What the rows of shares mean.
-MEANINGS = (
-    "CPEV: adjusted variance of the scores before thresholding; coordinates: the variance that the sparse "
-    "coordinates reproduce."
-)

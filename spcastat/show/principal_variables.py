@@ -95,8 +95,9 @@ def _short_document(state: FitState) -> Document:
     remarks = (*cautions, *notes(_notes(state)))
     head = render_text(Document(_title(state), tuple(lines(header(state)))), Layout(width=WIDTH)).splitlines()
     used_lines = len(head) - 1 + sum(len(filled(remark, WIDTH).splitlines()) for remark in remarks)
-    limits = _room(used_lines, len(kept_table(state)))
-    return _document(state, limits, remarks) if limits[0] >= len(kept_table(state)) else _in_names(state)
+    kept_count = len(kept_table(state))
+    limits = _room(used_lines, kept_count)
+    return _document(state, limits, remarks) if limits[0] >= kept_count else _in_names(state)
 
 
 def _in_names(state: FitState) -> Document:

@@ -276,12 +276,16 @@ def _tests(tested: Tested) -> dict[str, object]:
 def tests_shown(state: FitState, tested: Tested) -> pd.DataFrame:
     """Return the tests of nonzero loadings, and of zero loadings with a small q."""
     frame = frames.tests(state, tested)
-    return frame[(frame["loading"] != 0) | (frame["q_value"] <= SHOWN_LEVEL)]
+    return frame[_are_shown(frame)]
+
+
+def _are_shown(frame: pd.DataFrame) -> pd.Series:
+    return (frame["loading"] != 0) | (frame["q_value"] <= SHOWN_LEVEL)
 
 
 def tests_hidden(state: FitState, tested: Tested) -> Iterator[Fact]:
     """Yield the fact that there are tests that `tests_shown` lacks."""
-    if hidden := len(frames.tests(state, tested)) - len(tests_shown(state, tested)):
+    if hidden := int((~_are_shown(frames.tests(state, tested))).sum()):
         yield fact("zero loadings hidden", number=hidden)
 
 
