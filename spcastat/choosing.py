@@ -21,7 +21,6 @@ from spcastat.assess.component_tests import (
 )
 from spcastat.assess.families import (
     CANDIDATES,
-    CRITERIA,
     FAMILIES,
     Candidate,
     Candidates,
@@ -591,7 +590,7 @@ def _refuse_tests(k: int, **tests: tuple[Any, Any]) -> None:
 def _chosen(data: Data, asked: Asked) -> Choice:
     """Return the result of `choose` for its checked arguments."""
     k, cards, fitting = asked.k, asked.cards, asked.fitting
-    asked = replace(asked, settings=_checked_settings(asked.settings, data))
+    asked = replace(asked, settings=asked.settings.with_criterion(data))
     _require_possible(data, asked)
     whole = (data if k is None else data.for_components(k)).for_method(_rows_for(fitting, k or 1, data.p))
     sample = whole.in_memory(asked.settings.seed)
@@ -879,25 +878,7 @@ def _chosen_among(rows: RowData, asked: Asked, places: np.ndarray) -> np.ndarray
     return choice.fit.loadings.reindex(rows.columns, fill_value=0.0).to_numpy()
 
 
-# --- defaults -------------------------------------------------------------------------------------
-
-
-def _checked_settings(settings: Settings, data: Data) -> Settings:
-    """Return the settings with the criterion of the data; raise OptionError for rules without it."""
-    by = data.usual_criterion if settings.by is None else one_of("by", settings.by, CRITERIA)
-    if by == "cv":
-        data.require_folds()
-    if settings.rule in ("paired", "keep") and by != "cv":
-        raise OptionError(
-            f"rule={settings.rule!r} was given with by={by!r}; it compares predictions of held-out rows, and "
-            "requires by='cv'."
-        )
-    if settings.share is not None and settings.rule != "keep" and by != "variance":
-        raise OptionError(
-            f"share={settings.share:g} was given with rule={settings.rule!r} and by={by!r}; only rule='keep' "
-            "with by='cv', and by='variance', use a share: give one of these, or leave share out."
-        )
-    return replace(settings, by=by)
+# --- methods and advice -----------------------------------------------------------------------------
 
 
 def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:

@@ -28,6 +28,7 @@ from spcastat.assess.candidates import (
 )
 from spcastat.assess.folds import MOMENTS_VARIABLES, Folds, SparseModel
 from spcastat.assess.many_sets import DataSets, pruned, rotated_cards, sets_of, sizes, truncated_rotated
+from spcastat.config import one_of
 from spcastat.errors import OptionError
 from spcastat.fit.method_table import RULE
 from spcastat.fit.plan import Plan
@@ -436,6 +437,23 @@ class Settings:
     def share_kept(self) -> float:
         """The share that rules keep which keep one."""
         return 0.9 if self.share is None else self.share
+
+    def with_criterion(self, data: Data) -> Settings:
+        """Return the settings with the criterion of the data; raise OptionError for rules without it."""
+        by = data.usual_criterion if self.by is None else one_of("by", self.by, CRITERIA)
+        if by == "cv":
+            data.require_folds()
+        if self.rule in ("paired", "keep") and by != "cv":
+            raise OptionError(
+                f"rule={self.rule!r} was given with by={by!r}; it compares predictions of held-out rows, and "
+                "requires by='cv'."
+            )
+        if self.share is not None and self.rule != "keep" and by != "variance":
+            raise OptionError(
+                f"share={self.share:g} was given with rule={self.rule!r} and by={by!r}; only rule='keep' "
+                "with by='cv', and by='variance', use a share: give one of these, or leave share out."
+            )
+        return replace(self, by=by)
 
 
 def families_of(
