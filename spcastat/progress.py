@@ -11,6 +11,7 @@ import math
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -390,9 +391,31 @@ def _in_processes(work: Callable[[range], list[Any]], batches: list[range], n_jo
 
     parallel = joblib.Parallel(n_jobs=n_jobs, backend="loky", return_as="generator_unordered")
     try:
-        yield from parallel(joblib.delayed(_undisturbed)(os.getpid(), work, batch) for batch in batches)
+        with _dropped_work_unreported():
+            yield from parallel(joblib.delayed(_undisturbed)(os.getpid(), work, batch) for batch in batches)
     except BrokenProcessPool as error:
         raise RuntimeError("A process that shared the draws ended early; use n_jobs=1.") from error
+
+
+@contextmanager
+def _dropped_work_unreported() -> Iterator[None]:
+    """Do not report that joblib's thread looked for work which was dropped when the processes were ended.
+
+    At an interruption that thread drops the work that waits, ends the processes, and then, if the number of a
+    piece of this work is still in its queue, fails with a KeyError.
+    """
+    report = threading.excepthook
+
+    def report_others(failure: threading.ExceptHookArgs) -> None:
+        of_joblib = failure.thread is not None and failure.thread.name == "ExecutorManagerThread"
+        if not (of_joblib and failure.exc_type is KeyError):
+            report(failure)
+
+    threading.excepthook = report_others
+    try:
+        yield
+    finally:
+        threading.excepthook = report
 
 
 def _undisturbed(parent: int, work: Callable[[range], list[Any]], batch: range) -> tuple[range, list[Any]]:

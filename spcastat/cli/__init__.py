@@ -8,13 +8,12 @@ passed on, so all defaults are defined in `spcastat.api`.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import re
 import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -127,11 +126,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         one line on standard error (not reported if the reader of standard output has closed it); 2 for an
         invalid command line; 130 if interrupted; 143 if ended by SIGTERM, with the processes of --jobs.
     """
-    with _signals_handled():
-        return _exit_code(argv)
-
-
-def _exit_code(argv: Sequence[str] | None) -> int:
+    has_default_handler = (
+        signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )  # or the program that calls main() decides
+    if has_default_handler and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _end)
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except SpcaError as error:
@@ -160,38 +159,8 @@ def in_words(message: str) -> str:
     return for_command(message, valued, commands.plot_options())
 
 
-_DEFAULT_HANDLERS: dict[int, Any] = {
-    signal.SIGTERM: signal.SIG_DFL,
-    signal.SIGINT: signal.default_int_handler,
-}
-
-
-@contextlib.contextmanager
-def _signals_handled() -> Iterator[None]:
-    """Let :func:`_end` handle the signals that the program which calls main() leaves at their default."""
-    if threading.current_thread() is not threading.main_thread():  # which cannot set handlers
-        yield
-        return
-    report = threading.excepthook
-    numbers = [number for number, handler in _DEFAULT_HANDLERS.items() if signal.getsignal(number) is handler]
-    for number in numbers:
-        signal.signal(number, _end)
-    yield
-    # not after SIGTERM, whose SystemExit leaves this function above: joblib's files are removed after it
-    threading.excepthook = report
-    for number in numbers:
-        signal.signal(number, _DEFAULT_HANDLERS[number])
-
-
 def _end(number: int, frame: object) -> None:
-    """End the command with its workers and without its temporary files.
-
-    The thread that gives work to the processes of --jobs may fail when their work is dropped (a KeyError of
-    joblib's, rarely), so that what threads raise from here on is not reported.
-    """
-    threading.excepthook = lambda failure: None
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
+    """End the process with its workers and without its temporary files; Python would end at once."""
     signal.signal(number, signal.SIG_IGN)  # a second signal would disturb the end
     sys.exit(128 + number)
 

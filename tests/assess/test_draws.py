@@ -125,6 +125,41 @@ def test_an_error_of_the_listener_ends_the_processes():
         run_jobs(normal, 50, n_jobs=2)
 
 
+def test_work_that_is_dropped_at_an_end_is_not_reported(monkeypatch):
+    """joblib's thread fails in one of some hundred ends; here a number of dropped work is always left."""
+    from joblib.externals.loky.process_executor import _ExecutorManagerThread
+
+    drop = _ExecutorManagerThread.flag_executor_shutting_down
+    failed = threading.Event()
+
+    def leave_a_number(thread):
+        drop(thread)
+        thread.work_ids_queue.put(-1)
+
+    def recorded(thread, work=_ExecutorManagerThread.add_call_item_to_queue):
+        try:
+            work(thread)
+        except KeyError:
+            failed.set()
+            raise
+
+    monkeypatch.setattr(_ExecutorManagerThread, "flag_executor_shutting_down", leave_a_number)
+    monkeypatch.setattr(_ExecutorManagerThread, "add_call_item_to_queue", recorded)
+    reports = []
+    monkeypatch.setattr(threading, "excepthook", reports.append)
+
+    def enough(step):
+        if step.done:
+            raise RuntimeError("enough")
+
+    with listening(enough), pytest.raises(RuntimeError, match="enough"):
+        run_jobs(normal, 50, n_jobs=2)
+    assert failed.wait(60)
+    assert reports == []
+    threading.excepthook(threading.ExceptHookArgs([ValueError, ValueError(), None, None]))
+    assert len(reports) == 1  # what else threads raise is reported, and the hook is the one that was there
+
+
 def test_a_process_that_dies_is_an_error_that_says_what_to_do():
     with pytest.raises(RuntimeError, match=r"ended early; use n_jobs=1"):
         run_jobs(os._exit, 4, n_jobs=2)

@@ -225,32 +225,3 @@ def test_an_end_before_all_draws(tmp_path, number, code, jobs):
     assert b"Traceback" not in told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.txt", "x.csv"]
     assert (tmp_path / "t.txt").read_text() == "old"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_failures_of_threads_are_not_reported_at_an_end(number, code):
-    """joblib's thread raises a KeyError in one of some hundred ends with --jobs 2; here one always does."""
-    script = f"""
-import os, sys, threading
-import spcastat.cli as cli
-
-class Failing(threading.Thread):
-    def run(self):
-        raise KeyError(42)
-
-def run(argv):
-    try:
-        os.kill(os.getpid(), {int(number)})
-        threading.Event().wait(60)
-    finally:
-        thread = Failing()
-        thread.start()
-        thread.join()
-
-cli._run = run
-sys.exit(cli.main([]))
-"""
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
-    assert ended.returncode == code
-    assert b"Traceback" not in ended.stderr
