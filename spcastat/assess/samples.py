@@ -33,7 +33,7 @@ from spcastat.fit.record import Bootstrapped, HalfSamples
 from spcastat.fit.run import leading_components, run
 from spcastat.fit.sparse_loadings import with_loadings, with_matrix
 from spcastat.fit.state import FitState
-from spcastat.inputs.samplers import CovarianceSampler, Sampler, constant_in, constant_remark
+from spcastat.inputs.samplers import Sampler, constant_in, constant_remark
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.progress import Finished, run_jobs
@@ -512,7 +512,7 @@ def bootstrap(resampling: Resampling, n: int) -> Bootstrapped:
         select=not resampling.refit.fixed,
         asked=n,
         again=sum(redrawn_counts),
-        normal=isinstance(resampling.sampler, CovarianceSampler),
+        normal=resampling.sampler.normal,
         of_fit=of_fit,
         drawn=resampling.drawn,
         notice=resampling.remarks(list(chain(*constant)), "draws"),
@@ -564,7 +564,7 @@ def stability(resampling: Resampling, n_pairs: int, *, threshold: float, groups:
         groups=groups,
         asked=n_pairs,
         again=sum(redrawn_counts),
-        normal=isinstance(resampling.sampler, CovarianceSampler),
+        normal=resampling.sampler.normal,
         drawn=resampling.drawn,
         notice=resampling.remarks(list(chain(*constant)), "halves"),
     )
@@ -710,7 +710,6 @@ def bootstrap_loadings(draws: LoadingDraws, n: int, n_jobs: int, drawn: str, not
     finished = run_jobs(draws, n, n_jobs=n_jobs, what="bootstrap")
     fits, redrawn_counts = zip(*finished.results, strict=True)
     places, values, variances, on_fit_rows, similarity, constant = zip(*fits, strict=True)
-    normal = isinstance(draws.sampler, CovarianceSampler)
     return Bootstrapped(
         *by_place(draws.P, places, values),
         np.array(variances),
@@ -719,7 +718,7 @@ def bootstrap_loadings(draws: LoadingDraws, n: int, n_jobs: int, drawn: str, not
         select=draws.select,
         asked=n,
         again=sum(redrawn_counts),
-        normal=normal,
+        normal=draws.sampler.normal,
         drawn=drawn,
         notice=joined_remarks(notice, constant_remark(constant, "draws", draws.names)),
     )

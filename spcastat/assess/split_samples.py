@@ -12,7 +12,7 @@ from spcastat.assess.samples import Resampling, attempted
 from spcastat.config import draw_generator
 from spcastat.errors import ComponentsError, ConstantColumnError, MissingValuesError
 from spcastat.fit.record import Split
-from spcastat.inputs.samplers import CovarianceSampler, Sampler, constant_in
+from spcastat.inputs.samplers import Sampler, constant_in
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import deviations
 from spcastat.progress import run_jobs
@@ -129,7 +129,7 @@ def _one_split(resampling: Resampling, n: int, seed: int) -> tuple[Split, np.nda
         draws=len(finished.results),
         asked=n,
         again=redrawn_count + sum(failed),
-        normal=isinstance(resampling.sampler, CovarianceSampler),
+        normal=resampling.sampler.normal,
         drawn=resampling.drawn,
         independent=0 if rows == halves[1].n else rows,
         notice=resampling.remarks(

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -105,9 +105,12 @@ class Sampler(ABC):
         Number of rows; a row of weight 2 counts twice.
     independent : int
         Number of rows, clusters or blocks that are drawn independently of each other.
+    normal : bool
+        Whether draws are those of normal rows, for want of the rows themselves.
     """
 
     n: int
+    normal: ClassVar[bool] = False
 
     @property
     def independent(self) -> int:
@@ -346,6 +349,7 @@ class CovarianceSampler(Sampler):
     scaled: bool
     groups: Any = None
     columns: Any = None
+    normal: ClassVar[bool] = True
 
     def all_rows(self) -> Operator:
         return self._operator(self.S)

@@ -57,6 +57,10 @@ class Stopped(Exception):
     """Ends a search; the argument is the reason."""
 
 
+#: The argument for a bound of all variables, whatever the cardinality.
+LEADING_EIGENVALUE = "leading eigenvalue"
+
+
 @dataclass
 class Proof:
     """The best known support and the best proven bound, valid at any time during the search.
@@ -142,7 +146,7 @@ def prove(
     def search(steps: Steps) -> None:
         _SupportSearch(S, min(c, len(S)), steps, must).run(support)
 
-    proof = Proof(bound=known_bound, argument="leading eigenvalue")
+    proof = Proof(bound=known_bound, argument=LEADING_EIGENVALUE)
     return run_search(proof, search, time_limit, max_nodes)
 
 
@@ -254,7 +258,7 @@ class _SupportSearch:
         p = len(self.S)
         dense = self.clock.affords(4.0 * p**3)
         bound = eigenvalue_bound(self.S) if dense else lanczos_bound(self.S.dot, p, self.clock.runs)
-        self.proof.lower(bound * self.scale, "leading eigenvalue")
+        self.proof.lower(bound * self.scale, LEADING_EIGENVALUE)
 
     def _take(self, support: np.ndarray) -> None:
         block = self.S[np.ix_(support, support)]
@@ -359,7 +363,7 @@ def prove_groups(
                 return
             steps.node()
 
-    proof = Proof(bound=known_bound, argument="leading eigenvalue")
+    proof = Proof(bound=known_bound, argument=LEADING_EIGENVALUE)
     return run_search(proof, search, time_limit, max_nodes)
 
 
@@ -627,7 +631,7 @@ class _ComponentProof:
         proof.support = variables[proof.support]
         if proof.stopped == "interrupted":
             self.stopped = proof.stopped
-        if self.rule is None and "leading" in proof.argument:  # the bound is for all variables
+        if self.rule is None and proof.argument == LEADING_EIGENVALUE:
             self.known_bound = min(self.known_bound, proof.bound)
         return proof
 
@@ -644,7 +648,7 @@ class _ComponentProof:
             card = self.rule.rooms[i]
         proof = Proof(stopped=self.stopped or note)
         proof.lower(trace_bound(view.diagonal() + self.floor, card), "sum of the largest variances")
-        proof.lower(self.known_bound, "leading eigenvalue")
+        proof.lower(self.known_bound, LEADING_EIGENVALUE)
         return proof
 
 
