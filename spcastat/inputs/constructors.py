@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -245,15 +246,12 @@ def _entries(reference: re.Match[str]) -> str:
 # --- data of a call ---------------------------------------------------------------------------------
 
 
-#: Values of options by default, if that is not None.
+#: Option of the data -> its value by default, if that is not None.
 DEFAULTS = {
-    "center": True,
-    "categorical": "refuse",
-    "codes": False,
-    "na": "raise",
-    "weights_are": "frequency",
-    "robust": False,
-    "nearest": False,
+    option.name: option.default
+    for constructor in (rows, covariance)
+    for option in inspect.signature(constructor).parameters.values()
+    if option.default is not None and option.default is not option.empty
 }
 
 
