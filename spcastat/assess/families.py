@@ -36,8 +36,9 @@ from spcastat.inputs.data import Data
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import stage
+from spcastat.search.climbing import GRAM_LIMIT, SEQUENTIAL
 from spcastat.search.constraints import CONSTRAINTS
-from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL, batch_size
+from spcastat.search.default import batch_size
 from spcastat.search.joint_method import Joint
 
 #: Criteria and their descriptions; smaller values are better, except for the index of sparseness.

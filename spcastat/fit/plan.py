@@ -39,7 +39,7 @@ from spcastat.labels import full_names
 from spcastat.linalg.deflation import DEFLATIONS
 from spcastat.linalg.operators import GRAM_ORDER
 from spcastat.reading.design import Spec
-from spcastat.search.climbing import EFFORTS, PROMISES
+from spcastat.search.climbing import EFFORTS, GRAM_LIMIT, PROMISES, SEQUENTIAL
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
@@ -135,8 +135,6 @@ def refuse_rule(options: Mapping[str, Any], order: Any, p: int) -> None:
     given_rules = [f"{name}=" for name in RULE if options.get(name)]
     if not given_rules:
         return
-    from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL  # as slow to import as a small fit
-
     verb = "was" if len(given_rules) == 1 else "were"
     rules_text, card = f"{' and '.join(given_rules)} {verb} given", options.get("card")
     if card is None and options.get("together"):
@@ -761,8 +759,6 @@ def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
             f"{clause} with order='best', and no order is better than another: leave order out."
         )
     if not can_be_constrained(p, len(card)):
-        from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL
-
         raise errors.OptionError(
             f"{clause} with {p} variables and k={len(card)}; give at most {GRAM_LIMIT} variables and "
             f"k={SEQUENTIAL}, or leave constraint out."
@@ -771,8 +767,6 @@ def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
 
 def can_be_constrained(p: int, k: int) -> bool:
     """Whether the search under a constraint takes p variables and k components."""
-    from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL  # as slow to import as a small fit
-
     return p <= GRAM_LIMIT and k <= SEQUENTIAL
 
 

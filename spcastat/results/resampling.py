@@ -41,6 +41,7 @@ from spcastat.progress import listening
 from spcastat.reading.design import Design, ReadOptions
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import replay, replay_both
+from spcastat.search.climbing import GRAM_LIMIT
 from spcastat.show import inference_prints
 from spcastat.show.facts import drawn_shares
 from spcastat.show.renderings import Outcome
@@ -549,8 +550,6 @@ def bootstrap(
 
 def _search_of_draws(state: FitState, search: str | None, fixed: bool) -> str:
     """Return the search of each draw, by default "quick" if it is available."""
-    from spcastat.search.default import GRAM_LIMIT  # as slow to import as a small fit
-
     record, p = state.record, len(state.V)
     options = record.options
     groups = bool(options.get("disjoint")) and options.get("card") is options.get("variance") is None

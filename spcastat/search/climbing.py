@@ -303,6 +303,10 @@ class Effort:
         return self.deep and nonzeros <= self.deep_up_to
 
 
+#: Up to this many variables the covariance matrix is kept in memory, and all variables are searched.
+GRAM_LIMIT = 1000
+#: More components than this are found one after another: a round of exchanges takes at least k^4 operations.
+SEQUENTIAL = 60
 #: Up to so many nonzeros rounds are cheap, and half as many again are allowed.
 FEW_LOADINGS = 30
 #: With more nonzeros than this, rounds cost more and gain less: the search ends after one round that raises

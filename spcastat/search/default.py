@@ -17,7 +17,9 @@ from spcastat.search import chains, enumeration
 from spcastat.search.chains import Evidence, SearchResult, directly, result_of_climbs
 from spcastat.search.climbing import (
     EFFORTS,
+    GRAM_LIMIT,
     LONG,
+    SEQUENTIAL,
     VALUE_TOLERANCE,
     Effort,
     climb,
@@ -50,8 +52,6 @@ from spcastat.solvers.support_search import QUICKLY_IMPROVED, best_support
 # --- one fit --------------------------------------------------------------------------------------
 
 
-#: Up to this many variables the covariance matrix is kept in memory, and all variables are searched.
-GRAM_LIMIT = 1000
 #: With more variables, up to GRAM_LIMIT, a search for adjusted variance of several components first sweeps
 #: over all variables, as with more than GRAM_LIMIT. With 500 variables of four real tables this takes .6 of
 #: the time of climbs from all starts, and loses up to .1 % (quick: .12 %).
@@ -60,8 +60,6 @@ SWEPT_FIRST = 300
 NONZEROS_LIMIT = 2_000_000
 #: With more variables than this, products with many vectors at once would take gigabytes.
 MANY_VARIABLES = 250_000
-#: More components than this are found one after another: a round of exchanges takes at least k^4 operations.
-SEQUENTIAL = 60
 #: A criterion whose value exceeds the measure by more than VALUE_TOLERANCE is mostly rounding, as scores
 #: depend on one another; the search is repeated with variances that are larger by this share.
 VARIANCE_RIDGE = 1e-7

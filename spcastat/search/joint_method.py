@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.linalg.eigenvectors import HALF_DIGITS, symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.search.chains import Searched, SearchResult
-from spcastat.search.climbing import VALUE_TOLERANCE
+from spcastat.search.climbing import GRAM_LIMIT, VALUE_TOLERANCE
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.equal_variables import first_of_equals, first_order, first_single_variables
@@ -241,8 +241,6 @@ class Joint(BatchSolver):
         self, op: Operator, search_result: SearchResult | Sparsest, n_iter: int, criterion: str
     ) -> Solution:
         """Return the solution in which the first of equal variables are used first."""
-        from spcastat.search.default import GRAM_LIMIT
-
         V, value = search_result.V, search_result.value * op.total
         if op.p <= GRAM_LIMIT:
             rule = self.rule(*V.shape)

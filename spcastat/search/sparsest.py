@@ -13,9 +13,8 @@ from spcastat.linalg.eigenvectors import TARGET_ROUNDING, symmetric, varimax
 from spcastat.linalg.operators import Gram, Operator, Rows, residual_covariances
 from spcastat.measures import best_order
 from spcastat.progress import stage
-from spcastat.search.climbing import EFFORTS, climb
+from spcastat.search.climbing import EFFORTS, GRAM_LIMIT, climb
 from spcastat.search.criteria import Adjusted, SupportRule
-from spcastat.search.default import GRAM_LIMIT
 from spcastat.search.matrices import SMALLEST, Dense, ranked_entries
 from spcastat.search.objectives import ADJUSTED
 from spcastat.search.partition import Climber, as_mask, members
