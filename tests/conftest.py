@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -41,6 +42,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if numbers[test] % CASES:
                 item.add_marker(pytest.mark.slow)
             numbers[test] += 1
+
+
+def pytest_collection_finish() -> None:
+    """Let Python's collector pass over the thousands of tests, which stay until the end."""
+    gc.freeze()
 
 
 # How long an example takes says how busy the machine is.

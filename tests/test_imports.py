@@ -48,6 +48,13 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _trees_for_this_file_only():
+    """Drop the syntax trees, which slow down Python's collector."""
+    yield
+    tree_of.cache_clear()
+
+
 def unit_of(path: Path) -> str:
     """The name in ROWS that a file belongs to."""
     return path.relative_to(PACKAGE).with_suffix("").parts[0]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "spcastat"
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+PATHS = sorted(PACKAGE.rglob("*.py"))
 
 #: Pronouns, determiners and adverbs; adjectives and participles that leave out their noun. Words of the field
 #: that look like them are allowed: mean, residual, signed, centred, fixed, free.
@@ -132,11 +132,17 @@ def unit_of(path: Path) -> str:
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
-@pytest.mark.parametrize("unit", sorted({unit_of(path) for path in TREES}))
-def test_names_are_nouns(unit):
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.Module]:
+    """The syntax trees of all modules, for the tests of this file only: they slow down Python's collector."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in PATHS}
+
+
+@pytest.mark.parametrize("unit", sorted({unit_of(path) for path in PATHS}))
+def test_names_are_nouns(trees, unit):
     faults = [
         f"{path.relative_to(PACKAGE)}:{line}: {name}"
-        for path, tree in TREES.items()
+        for path, tree in trees.items()
         if unit_of(path) == unit
         for name, line in no_nouns(tree)
     ]
@@ -144,10 +150,10 @@ def test_names_are_nouns(unit):
     assert len(faults) <= limit, "say what is meant, as in residual, draws, best_fit:\n" + "\n".join(faults)
 
 
-def test_classes_and_constants_have_one_place_and_imports_keep_names():
-    named_twice = places({path: classes(tree) for path, tree in TREES.items()})
-    constants_twice = places({path: constants(tree) for path, tree in TREES.items()})
-    imports = [text for tree in TREES.values() for text in renamed_imports(tree)]
+def test_classes_and_constants_have_one_place_and_imports_keep_names(trees):
+    named_twice = places({path: classes(tree) for path, tree in trees.items()})
+    constants_twice = places({path: constants(tree) for path, tree in trees.items()})
+    imports = [text for tree in trees.values() for text in renamed_imports(tree)]
     assert len(named_twice) <= CLASSES_TWICE, named_twice
     assert len(constants_twice) <= CONSTANTS_TWICE, constants_twice
     assert len(imports) <= RENAMED_IMPORTS, imports
