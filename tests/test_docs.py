@@ -398,7 +398,8 @@ def test_the_picture_has_the_figures_that_its_caption_states():
     assert [round(100 * panel.pev, 1) for panel in panels] == [55.9, 54.3, 52.5]
     caption = (
         "Varimax with the usual cut-off of .3 leaves 35 of 96 loadings: a test may load on several "
-        "components, and ten do. The sparse fit has 24, as `disjoint=True` puts each test into one component."
+        "components, and ten do. The sparse fit has 24, because `disjoint=True` assigns each test to one "
+        "component."
     )
     for page in (DOCS / "index.md", RELEASE_ROOT / "README.md"):
         assert caption in " ".join(page.read_text(encoding="utf-8").split())
