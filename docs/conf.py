@@ -29,6 +29,23 @@ shutil.copytree(HERE.parent / "vignettes", HERE / "vignettes")
 for page in (HERE / "vignettes").glob("*.md"):  # links to pages of docs/, from one folder deeper
     page.write_text(page.read_text(encoding="utf-8").replace("](../docs/", "](../"), encoding="utf-8")
 
+# So are the pages of measurements, whose index is RESULTS.md; links to them are changed when a page is read.
+RESULTS = HERE.parent / "benchmarks"
+shutil.rmtree(HERE / "benchmarks", ignore_errors=True)
+shutil.copytree(RESULTS / "results", HERE / "benchmarks" / "results")
+pages = "\n".join(f"results/{page.stem}" for page in sorted((RESULTS / "results").glob("*.md")))
+(HERE / "benchmarks" / "RESULTS.md").write_text(
+    f"{(RESULTS / 'RESULTS.md').read_text(encoding='utf-8')}\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n",
+    encoding="utf-8",
+)
+
+
+def links_to_measurements(app: Any, page: str, source: list[str]) -> None:
+    """Change the links to measurements, which are copied into this folder."""
+    if "/" not in page:
+        source[0] = source[0].replace("](../benchmarks/", "](benchmarks/")
+
+
 # The references are those of the package.
 references = [f"({key})=\n- {reference(entry)}" for key, entry in entries().items()]
 (HERE / "references.md").write_text(
@@ -266,6 +283,7 @@ class Formulas:
 def setup(app: Any) -> None:
     """Connect what is above, before and after Napoleon."""
     app.add_html_math_renderer("mathml", (Formulas.inline, None), (Formulas.display, None))
+    app.connect("source-read", links_to_measurements)
     app.connect("doctree-resolved", wrapped_sentences)
     app.connect("doctree-resolved", described_figures)
     app.connect("autodoc-process-docstring", without_parameters, priority=300)

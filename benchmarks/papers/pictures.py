@@ -35,11 +35,11 @@ recomputed row by row; the picture shows the number of printed rows with each ou
 :alt: Printed rows of each paper by finding
 ```
 
-The figures below are drawn from numbers on the pages in `benchmarks/results/`, which state the settings,
-the draws and the command of each; `python -m benchmarks.papers --pictures` draws them. Coloured lines show
-our results for the methods of the paper; crosses mark values that the paper prints in a table. The images
-of faces (Zhao, Meng, Xu and Gao 2015, Figures 3 and 5) are not available, so images of digits are used
-instead. Figures that show no data are omitted."""
+The figures below are drawn from numbers on the pages of [measured results](../benchmarks/RESULTS.md), which
+state the settings, the draws and the command for each figure; `python -m benchmarks.papers --pictures` draws
+them. Coloured lines show our results for the methods of the paper; crosses mark values that the paper prints
+in a table. The images of faces (Zhao, Meng, Xu and Gao 2015, Figures 3 and 5) are not available, so images
+of digits are used instead. Figures that show no data are omitted."""
 
 
 @dataclass(frozen=True)
