@@ -112,6 +112,7 @@ __all__ = ["SpcaResult", "__version__", *sorted({*_HOME} - {"sklearn"})]
 #: Names in other packages -> what to use instead.
 _ANSWERS = {
     **dict.fromkeys(("PCA", "pca", "prcomp", "princomp"), "dense PCA is spca(data, k, card=p)"),
+    **dict.fromkeys(("SPCA", "sparse_pca"), "sparse PCA is spca(data, k, card=5)"),
     "SparsePCA": "the estimator for scikit-learn is spcastat.sklearn.SparsePCA",
     "save": "a fit is saved by fit.save(path)",
     "biplot": "it is fit.biplot()",

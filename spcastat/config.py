@@ -430,10 +430,13 @@ _SPARSITY = (
 )
 _SEED = "the seed is rng="
 _SCALE = "scale=True divides the columns by their standard deviations"
-_NUMBER_OF_COMPONENTS = ("n_components", "ncomp", "ncp", "K", "n_factors", "nfactors", "npc", "rank")
+_NUMBER_OF_COMPONENTS = (
+    *("n_components", "ncomp", "ncp", "K", "n_factors", "nfactors", "npc"),
+    *("rank", "rank."),
+)
 _SEED_NAMES = ("random_state", "seed")
-_SCALE_NAMES = ("standardize", "standardise", "normalize", "scaled", "scale_unit")
-_MISSING_VALUES = ("impute", "missing", "na_action")
+_SCALE_NAMES = ("standardize", "standardise", "normalize", "scaled", "scale_unit", "scale.", "cor")
+_MISSING_VALUES = ("impute", "missing", "na_action", "na.action", "na.rm", "dropna")
 #: Argument of PCA in other programs -> advice.
 ARGUMENTS = {
     **dict.fromkeys(_NUMBER_OF_COMPONENTS, _K),
@@ -450,6 +453,9 @@ ARGUMENTS = {
     **dict.fromkeys(("nrestart", "n_starts", "nstart"), "the number of starts is n_init="),
     **dict.fromkeys(("maxiter", "n_iterations"), "the number of iterations is max_iter="),
     **dict.fromkeys(_MISSING_VALUES, 'missing values are handled by na="em" or na="drop"'),
+    "retx": "fit.scores contains the scores of every fit of rows",
+    "covmat": "a covariance or correlation matrix is fitted by spca_cov(S, k)",
+    "subset": "give the rows, df.loc[rows]",
     "verbose": "progress=True shows the progress of the computation",
     "rotate": 'rotated and thresholded components are method="rotate"',
     "columns": "give the columns, df[columns], or a formula",

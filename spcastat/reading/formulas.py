@@ -223,13 +223,30 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
     return terms
 
 
+#: How a reason of formulaic begins -> the same in plain words; {} is the part of the formula that it marks.
+_REASONS = {
+    "Could not find matching context marker": "the bracket {} has no partner",
+    "Formula ended before quote context was closed": "{} is not closed",
+    "Missing operator": "an operator, such as +, is missing in {}",
+    "Unknown operator": "{} is not an operator",
+    "Operator": "the operator {} is misplaced",
+    "Numeric literals other than": "the number {} is not a term",
+}
+_MARKED = re.compile("⧛(.*?)⧚", re.DOTALL)
+
+
 def unreadable(formula: str, reason: str) -> FormulaError:
     """Return the error for a formula that cannot be read."""
-    reason_text = one_line(
-        " ".join(ANSI_CODES.sub("", reason).replace("⧛", ">>").replace("⧚", "<<").split()), 300
-    )
+    text = ANSI_CODES.sub("", reason)
+    words = next((words for start, words in _REASONS.items() if text.startswith(start)), "")
+    marked = _MARKED.search(text)
+    if words and marked is not None:
+        plain = words.format(repr(marked[1].strip()))
+    else:
+        plain, _, _ = text.partition("\n\n")
+    reason_text = one_line(" ".join(plain.split()), 300)
     return FormulaError(
-        f"formula={shortened(formula)} cannot be read: {reason_text.rstrip('.')}. A formula looks like "
+        f"formula={shortened(formula)} cannot be read: {reason_text.rstrip('.')}; a formula looks like "
         "'~ a + b + log(c)' or '~ . - id'."
     )
 

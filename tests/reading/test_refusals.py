@@ -67,8 +67,14 @@ DATA = [
 FORMULAS = [
     ("read(df, 'a ~ b')", FormulaError, "has a left side, and formulas here have none: give '~ b'"),
     ("read(df, '~ a | b | a')", FormulaError, "2 bars"),
-    *[(f"read(df, {formula!r})", FormulaError, "cannot be read")
-      for formula in ("~ a +", "~ (a", "~ log(a", "~ a + 2", "~ log(a b)")],
+    *[(f"read(df, {formula!r})", FormulaError, f"cannot be read: {reason}; a formula looks like [^;]*$")
+      for formula, reason in (
+          ("~ a + + (b", r"the bracket '\(' has no partner"),
+          ("~ a +", r"the operator '\+' is misplaced"),
+          ("~ a b", "an operator, such as [+], is missing in 'a b'"),
+          ("~ log(a", r"'log\(a' is not closed"),
+          ("~ a + 2", "the number '2' is not a term"),
+          ("~ log(a b)", ".*"))],
     *[(f"read(df, {formula!r})", FormulaError, "no term") for formula in ("~", "", "~ 1", "~ a - a")],
     ("read(df, '~ idd + a')", FormulaError, "uses 'idd', which is not a column.*Did you mean 'id'"),
     ("read(df, '~ log(ccc)')", FormulaError, r"uses 'ccc' in 'log\(ccc\)'"),
