@@ -657,7 +657,7 @@ def centre_of_intervals(text: str, names: dict[str, Any]) -> None:
 
 def calls_that_agree_with_r(text: str, names: dict[str, Any]) -> None:
     """Page 9: as many calls agree to four decimals as the text says."""
-    (agree, of) = re.findall(r"(\w+) of the (\w+) agree to four decimals", text)[0]
+    (agree, of) = re.findall(r"(\w+) of the (\w+) calls agree to four decimals", text)[0]
     differences = [row["largest difference"] for row in names["rows"].values()]
     assert NUMBERS.index(agree.lower()) == sum(one == 0.0 for one in differences)  # rounded to four decimals
     assert NUMBERS.index(of) == len(differences)
