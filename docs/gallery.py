@@ -171,8 +171,8 @@ FIGURES = (
         "row-names",
         "Biplot with names of rows",
         "judges",
-        "Forty-three judges with names, and dense components. Names stand at arrows and points "
-        "where there is room; the bars name the largest loadings.",
+        "Forty-three judges with names, and dense components. Arrows and points are named where there is "
+        "room; the bars name the largest loadings.",
         'fit = sp.spca(df, k=2, method="pca", scale=True)\nax = fit.biplot(labels=12)',
     ),
     Figure(
@@ -186,8 +186,8 @@ FIGURES = (
         "circle",
         "Circle of correlations",
         "judges",
-        "Twelve ratings, most of them collinear: names at arrows where there is room, and bars that"
-        " name the largest.",
+        "Twelve ratings, most of which are collinear. Arrows are named where there is room; the bars name "
+        "the largest correlations.",
         "fit = sp.spca(df, k=2, card=8, scale=True)\nax = fit.plot_correlations()",
     ),
     Figure(
@@ -201,8 +201,8 @@ FIGURES = (
         "loadings-by-group",
         "Loadings in groups of variables",
         "harman74",
-        "Loadings of tests in sections, the abilities that they were chosen for, which stand in "
-        "grey after the names.",
+        "Loadings of tests, grouped by the abilities that the tests were chosen to measure; the abilities "
+        "are named in grey after the tests.",
         "fit = sp.spca_cov(df, 4, disjoint=True, n_obs=145)\n"
         'sizes = {"spatial": 4, "verbal": 5, "speed": 4, "memory": 6, "deduction": 5}\n'
         "sections = [ability for ability, size in sizes.items() for _ in range(size)]\n"
@@ -212,7 +212,7 @@ FIGURES = (
         "genes",
         "Biplot of wide data",
         "genes",
-        "2,000 variables and 62 rows: the largest loadings of each component, and the number of the others.",
+        "2,000 variables and 62 rows: the largest loadings of each component, and how many more there are.",
         "fit = sp.spca(df, k=2, card=25, scale=True)\nax = fit.biplot(groups=group)",
     ),
     Figure(
@@ -334,7 +334,7 @@ FIGURES = (
         "components",
         "Choice of the number of components",
         "harman74",
-        "Eigenvalues, filled where they exceed the 95 % quantiles of noise, and these.",
+        "Eigenvalues and the 95 % quantiles of noise; eigenvalues above these quantiles are filled.",
         "choice = sp.choose_k(df, n_obs=145, n_draws=99, rng=0)\nax = choice.plot()",
     ),
     Figure(
@@ -424,7 +424,7 @@ FIGURES = (
         "talk",
         "Style for talks",
         "wine",
-        "Larger text and markers enlarge the figure, and the blocks with it.",
+        "With larger text and markers, the figure and its blocks become larger, too.",
         "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot(groups=group, components=(1, 2))",
         "talk",
     ),
