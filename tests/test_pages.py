@@ -31,6 +31,17 @@ def test_every_cell_that_draws_has_its_figure(name):
     assert all('.svg"' in figure and 'alt="Figure' in figure for figure in figures)
 
 
+def test_pages_of_measurements_are_built_and_listed():
+    index = (PAGES / "benchmarks" / "RESULTS.html").read_text(encoding="utf-8")
+    names = [path.stem for path in (ROOT / "benchmarks" / "results").glob("*.md")]
+    assert len(names) > 10
+    for name in names:
+        assert (PAGES / "benchmarks" / "results" / f"{name}.html").is_file()
+        assert f'href="results/{name}.html"' in index
+    for page in ("statements", "choosing_a_method", "proven"):
+        assert 'href="benchmarks/results/' in (PAGES / f"{page}.html").read_text(encoding="utf-8")
+
+
 def html_files() -> list[Path]:
     """The pages, without those of the theme and of sources of modules."""
     return sorted(path for path in PAGES.rglob("*.html") if "_modules" not in path.parts)
