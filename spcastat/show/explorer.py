@@ -163,7 +163,7 @@ def _rows(position: Position, max_points: int | None) -> tuple[list[int] | None,
         return None, None, f"{cause}, so there are no points."
     index = rows.scores(position.state, source).index
     if max_points == 0:
-        return None, index, "No rows were asked for (max_points=0), so there are no points."
+        return None, index, "No points were requested (max_points=0), so there are no points."
     count = len(index) if max_points is None else min(max_points, len(index))
     row_indices = np.linspace(0, len(index) - 1, count).round().astype(int)
     return row_indices.tolist(), index, ""

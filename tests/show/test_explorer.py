@@ -324,7 +324,7 @@ def test_other_paths(tab, kind, pitprops, tmp_path):
     wanted = {
         "covariance": "no points",
         "one component": "needs two components",
-        "hostile": "Bars: loadings; a hollow bar is negative.",
+        "hostile": "Bars: loadings; hollow: negative.",
     }
     assert wanted[kind] in note
     assert tab.js("document.getElementById('title').textContent") == MARKUP[4]

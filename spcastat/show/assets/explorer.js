@@ -325,10 +325,10 @@
     }
     const stretch = position.scores ? ` × ${Number(stretchOf(position, pair).toPrecision(3))}` : "";
     if (drawn) notes.push(`Arrows: loadings × sd${stretch}, of variables on both components.`);
-    notes.push("Bars: loadings; a hollow bar is negative.");
+    notes.push("Bars: loadings; hollow: negative.");
     const r = position.correlation[pair[0]][pair[1]];
     if (drawn && r !== null && Math.abs(r) > 0.1) {
-      notes.push(`Correlated scores (r = ${r.toFixed(2).replace("-", "−")}): inner products are approximate.`);
+      notes.push(`Correlated scores: r = ${r.toFixed(2).replace("-", "−")}.`);
     }
     if (drawn < all) notes.push(`${drawn} of ${all} arrows are drawn: the longest of each component.`);
     if (outer) notes.push(`Triangles at the edge: ${plural(outer, "row")} farther out.`);
@@ -386,7 +386,7 @@
     const said = ["A blank is exactly zero."];
     if (other) said.push("Tinted: zero at the other position.");
     const without = data.p - here.size;
-    if (without) said.push(`${plural(without, "variable")} of ${data.p} ${without === 1 ? "has" : "have"} no loading.`);
+    if (without) said.push(`${plural(without, "variable")} of ${data.p} ${without === 1 ? "is" : "are"} zero in all components.`);
     parts.push(make("p", { class: "note" }, said.join(" ")));
     if (shown !== union) {
       const more = make("button", { type: "button" }, `Show all ${union.length} rows`);
@@ -483,7 +483,7 @@
       area.remove();
       $("copy").focus();
       if (!done) {
-        say("The browser does not let this page copy; the call stands below the equations.");
+        say("The browser does not allow this page to copy; the call is shown below the equations.");
         return;
       }
     }
@@ -500,7 +500,7 @@
     $("pin").addEventListener("click", () => {
       state.pin = state.pin === null ? state.at : null;
       show();
-      say(state.pin === null ? "Unpinned." : `Cardinality ${describe(state.pin)} is pinned; the slider moves the other.`);
+      say(state.pin === null ? "Unpinned." : `Cardinality ${describe(state.pin)} is pinned; the slider changes the other position.`);
     });
     $("copy").addEventListener("click", copy);
     $("raw").addEventListener("change", () => { state.raw = $("raw").checked; show(); });
