@@ -487,7 +487,7 @@ REMOVED_METHODS = {
         ("dcpca", "gspca", "iterative-elimination"),
         "the default method finds at least as good supports, and 'greedy' also adds one variable at a time",
     ),
-    "bcd-lad": "for rows give robust=True, which withstands more outlying cells and rows",
+    "bcd-lad": "for rows give robust=True, which tolerates more outlying cells and rows",
     **dict.fromkeys(
         ("r1-pca", "l1-factor"),
         "for rows give robust=True for sparse components, or method='pca-l1' for dense ones",

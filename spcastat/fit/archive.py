@@ -166,14 +166,14 @@ def _manifest(path: Path, text: bytes) -> dict[str, Any]:
     if not isinstance(writer, str) or not re.fullmatch(r"[\w.+!-]{0,40}", writer):
         writer = manifest["writer"] = ""
     if type(layout) is not int or layout < 1:
-        raise _foreign(path, ": it does not say the version of its layout")
+        raise _foreign(path, ": it does not state the version of its layout")
     if layout != VERSION:
         by = f" ({writer})" if writer else ""
         newer = f"a newer spcastat{by}, in layout {layout}: upgrade spcastat to read it"
         older = f"an earlier spcastat{by}, in layout {layout}, which is no longer read: fit again and save"
         raise FileError(f"{path} was written by {newer if layout > VERSION else older}.")
     if not isinstance(manifest.get("content"), dict):
-        raise ValueError("there is no content in it")
+        raise ValueError("it is empty")
     return manifest
 
 

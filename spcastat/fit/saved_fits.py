@@ -183,7 +183,7 @@ class Reader:
             if kind in (int, float):
                 require_range(value, _place(place), place)
             return value
-        raise FileError(f"its {place} is not of its type.")
+        raise FileError(f"its {place} has the wrong type.")
 
     def _choice(self, kinds: tuple[Any, ...], value: Any, place: str) -> Any:
         """Return a value as the first of some types that it has; what is there has the first."""
@@ -192,7 +192,7 @@ class Reader:
         for kind in kinds:
             with contextlib.suppress(FileError):
                 return self.read(kind, value, place)
-        raise FileError(f"its {place} is not of its type.")
+        raise FileError(f"its {place} has the wrong type.")
 
     def _parts(self, origin: Any, inner: tuple[Any, ...], value: Any, place: str) -> Any:
         """Return a list, tuple or dict of values of types."""
@@ -202,7 +202,7 @@ class Reader:
             return [self.read(inner[0], part, place) for part in value]
         if origin is tuple and isinstance(value, list | tuple) and len(value) == len(inner):
             return tuple(self.read(*pair, place) for pair in zip(inner, value, strict=True))
-        raise FileError(f"its {place} is not of its type.")
+        raise FileError(f"its {place} has the wrong type.")
 
     def _fields(self, kind: Any, value: Any, place: str) -> Any:
         """Return a dataclass or the dict of a TypedDict, made of the values of its fields."""
@@ -710,7 +710,7 @@ def _require_agreement(
         "its variances are out of range": moments["total"] >= np.finfo(float).tiny
         and 1e-154 < moments["unit"] < 1e154,
         "its variances do not add up": np.isclose(moments["variances"].sum(), moments["total"], 1e-6, 0.0),
-        "it contradicts itself about centre and scale": facts == (record.centring, record.scaling)
+        "its centre and scale contradict each other": facts == (record.centring, record.scaling)
         and (standard is not None or not record.from_rows),
         "its missing values do not match their model": rank == sizes.get("rank"),
         "its block length is not a number of rows": block is None or (type(block) is int and block >= 1),
@@ -734,14 +734,14 @@ def record_of(given: Any, reader: Reader) -> records.Record:
     grouped = [j for _, members in groups_option or [] for j in members]
     for fault, right in {
         "it has more components than variables": 1 <= k <= p,
-        "it has rows, and not how many": not record.from_rows or (record.n and record.effective_n),
+        "it has rows, but does not state how many": not record.from_rows or (record.n and record.effective_n),
         "its number of rows is negative": (record.n or 1) >= 0,
         "its method is unknown": record.method in {*SOLVERS, *records.NOT_SOLVERS},
         "its objective is unknown": record.options.get("objective") in (None, *OBJECTIVES),
         "its card does not match its components": card is None
         or (len(card) == k and all(0 <= count <= p for count in card)),
         "its optima were never reached": all(hits >= 1 for _, hits in record.optima),
-        "it has no rows, and says how many values are missing": record.from_rows or record.missing is None,
+        "it has no rows, but states how many values are missing": record.from_rows or record.missing is None,
         "its status is unknown": record.status in ADVICE,
         "its centre is unknown": record.centring in {None, *records.CENTRING},
         "its scale is unknown": record.scaling in {None, *records.SCALING},

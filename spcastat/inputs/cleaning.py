@@ -36,7 +36,7 @@ from spcastat.linalg.wrapping import (
 
 @dataclass(frozen=True)
 class OutlierTuning:
-    """The numbers by which rows and cells are judged; what this does is in benchmarks/results/robust.md.
+    """Constants by which rows and cells are judged; benchmarks/results/robust.md shows the effect.
 
     Attributes
     ----------
@@ -470,9 +470,9 @@ def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Inde
         )
     if cleaning.grouped:
         warn(
-            f"{cleaning.grouped} of {n} rows are far from the half that lies closest together, so none was "
-            "left out: the rows may be in groups. Colour fit.plot_scores() by variables that may explain "
-            "the groups, fit the groups separately, or give robust='cells', which keeps all rows.",
+            f"{cleaning.grouped} of {n} rows are far from the half of the rows that is closest together, so "
+            "no row was left out: the rows may be in groups. Colour fit.plot_scores() by variables that may "
+            "explain the groups, fit the groups separately, or give robust='cells', which keeps all rows.",
             errors.DataWarning,
         )
     elif out > OUTLIERS.group * whole:

@@ -269,7 +269,7 @@ def _labels(values: Any, option: str, n: int, in_order: bool) -> pd.Categorical:
         ) from error
     if len(labels) != n:
         raise RowGroupsError(
-            f"{option} has {plural(len(labels), 'label')} for {plural(n, 'row')}; one each is needed."
+            f"{option} has {plural(len(labels), 'label')} for {plural(n, 'row')}; one is needed for each."
         )
     ordered = isinstance(labels.dtype, pd.CategoricalDtype)  # in the user's order
     categorical: Any = (

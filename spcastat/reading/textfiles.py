@@ -259,7 +259,7 @@ class TextTable:
             if len(names) == 1 and empty:
                 raise FileError(
                     f"{self.name} cannot be read: line {empty} is empty, which in a single column may be a "
-                    "missing value; write NA there, or take the line out."
+                    "missing value; write NA there, or delete the line."
                 )
             rows += 1
             if len(max(record, key=len)) >= len(_SHORTEST):

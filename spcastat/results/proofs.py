@@ -246,7 +246,7 @@ def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitSt
     record = dataclasses.replace(
         state.record,
         options=options,
-        criterion=f"{name}, better fit that a proof met",
+        criterion=f"{name}, better fit found by a proof",
         status="searched",
         advice=f"adopted from a certificate; {name} was {100.0 * value_before:.3f} % of the total before",
         objective=value,

@@ -89,7 +89,7 @@ class Grouping:
         if self.every:
             return (
                 f"best of all partitions into {groups}: {self.fitted} were fitted, no other can be better; "
-                "the loadings of each are the best of a few climbs"
+                "the loadings of each are the best of a few local searches"
             )
         parts = [f"reached from {self.hits} of {self.starts} starts"] if self.starts > 1 else []
         if self.fitted > 1:

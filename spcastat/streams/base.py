@@ -666,7 +666,7 @@ def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:
 
 def _other_length(given: int, rows: int, title: str) -> WeightsError:
     return WeightsError(
-        f"weights has {plural(given, 'value')} for {rows} rows of {title}; one each is needed."
+        f"weights has {plural(given, 'value')} for {rows} rows of {title}; one is needed for each."
     )
 
 

@@ -282,11 +282,11 @@ def test_what_is_compressed_or_larger_than_the_file_is_refused(fit, path):
 FORGED = [
     *((("record", name), 10**30, "cannot be used") for name in ("k", "p", "n")),
     *((("record", "k"), value, "cannot be used") for value in (10**6, -1, 6.0, True)),
-    (("record", "n"), "180", "its record: n is not of its type"),
+    (("record", "n"), "180", "its record: n has the wrong type"),
     # half a character, which pandas cannot hold in a column of text
-    (("record", "method"), "\ud800", "its record: method is not of its type"),
-    (("moments", "total"), float("nan"), "its moments: total is not of its type"),
-    (("moments", "total"), float("-inf"), "its moments: total is not of its type"),
+    (("record", "method"), "\ud800", "its record: method has the wrong type"),
+    (("moments", "total"), float("nan"), "its moments: total has the wrong type"),
+    (("moments", "total"), float("-inf"), "its moments: total has the wrong type"),
     *(
         (("rows",), index, "cannot be used")
         for index in (

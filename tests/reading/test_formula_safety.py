@@ -363,7 +363,7 @@ def states(spec: dict) -> dict:
 #: What is done to a saved formula, and what is said when the file is read or used.
 CHANGES: list[tuple[Callable[[dict], Any], str]] = [
     (lambda s: states(s).update({"poly(a, 2)": {}}), "does not contain the estimates of"),
-    (lambda s: states(s).update({"poly(a, 2)": 3}), "model: .* is not of its type"),
+    (lambda s: states(s).update({"poly(a, 2)": 3}), "model: .* has the wrong type"),
     (lambda s: states(s)["poly(a, 2)"].update(alpha=[1.0]), "cannot be evaluated"),
     (lambda s: states(s)["scale(b)"].update(center=float("nan")), "term 'scale"),
     (lambda s: states(s)["bs(b, df=4)"].update(knots=[0.5] * 10_000), "stores too many estimates"),
@@ -372,16 +372,16 @@ CHANGES: list[tuple[Callable[[dict], Any], str]] = [
     (lambda s: states(s).popitem(), "does not contain the estimates of"),
     (lambda s: s["model"]["levels"].clear(), "the levels of 'C"),
     (lambda s: s["model"]["levels"].update({"C(g)": []}), "unknown levels"),
-    (lambda s: s["model"]["levels"].update({"C(g)": [{}]}), "model: .* is not of its type"),
-    (lambda s: s["model"]["context"].update(n={"a": 1}), "model: .* is not of its type"),
+    (lambda s: s["model"]["levels"].update({"C(g)": [{}]}), "model: .* has the wrong type"),
+    (lambda s: s["model"]["context"].update(n={"a": 1}), "model: .* has the wrong type"),
     (lambda s: s["model"]["context"].update(n=[0] * 10_000), "uses too many values"),
     (lambda s: s["model"]["terms"].extend([[["a", "lookup"]]] * 20_000), "do not add up"),
     (lambda s: s["model"]["terms"][0].extend([["a", "lookup"]] * 200), "more than 100 factors"),
-    (lambda s: s["model"]["terms"][0].append(["1", "eval"]), "model: .* is not of its type"),
+    (lambda s: s["model"]["terms"][0].append(["1", "eval"]), "model: .* has the wrong type"),
     (lambda s: s["model"]["terms"][0].append(["[" * 90, "literal"]), "the value"),
-    (lambda s: s["model"]["terms"][0].append([7, "lookup"]), "model: .* is not of its type"),
-    (lambda s: s.__setitem__("kind", "code"), "kind is not of its type"),
-    (lambda s: s["model"]["inputs"][0].__setitem__(1, [{"map": []}]), "model: .* is not of its type"),
+    (lambda s: s["model"]["terms"][0].append([7, "lookup"]), "model: .* has the wrong type"),
+    (lambda s: s.__setitem__("kind", "code"), "kind has the wrong type"),
+    (lambda s: s["model"]["inputs"][0].__setitem__(1, [{"map": []}]), "model: .* has the wrong type"),
 ]
 
 
