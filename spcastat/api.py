@@ -139,7 +139,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         As for :func:`rows`.
     method : str, optional
         A name in :func:`methods`. The default is "joint", which searches the supports of all components
-        together from many starts, or "bcd-l0" with `card` and `nonneg`. Others follow their papers.
+        together from many starts, or "bcd-l0" with `card` and `nonneg`. The other methods follow the papers
+        that propose them.
     objective : {"adjusted", "pev", "least_squares"}, optional
         The measure that is maximised. "adjusted", the default of "joint": the variance of each score that
         earlier scores do not explain. "pev": the share of the total variance that the projection on the
@@ -262,14 +263,14 @@ def spca_cov(
     ----------
     S : DataFrame or array of shape (p, p)
         A symmetric positive semidefinite matrix, such as :func:`correlation` returns, or the result of
-        :func:`covariance`, whose documentation describes `n_obs`, `scale` and the options from `blocks` to
+        :func:`covariance`, which also describes `n_obs`, `scale` and the options from `blocks` to
         `nearest`.
     k : int
         Number of components.
     card : int, sequence of k ints, or mapping, optional
         Number of nonzero loadings: one number for all components, or one for each. See :func:`spca`.
     variance : float in (0, 1], optional
-        Share of dense PCA's explained variance to keep, instead of `card`.
+        Share of dense PCA's explained variance that the fit must reach, instead of `card`.
     n_obs, scale, blocks, mean, sd, given, nearest
         As for :func:`covariance`.
     method : str, optional

@@ -238,17 +238,17 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     are also flipped together.
 
     A covariance matrix is treated as the covariance matrix of normal rows, which are simulated so that they
-    have exactly this matrix. A matrix of polychoric correlations from :func:`spcastat.correlation` raises an
-    error, since polychoric correlations vary more. For data of more than 20 million cells, covariance
-    matrices are drawn from their asymptotic normal distribution, with the fourth moments of the rows and the
-    norms of the largest rows; these draws also allow for rows of very unequal norms. The signs of a variable
-    in a cluster or block are flipped together. If rows come in chunks, a random sample of at most 50,000 rows
-    (and at most 64 million values) is drawn in one pass. One very large row can hide all components, or
-    appear as one. The size of a row is its norm, with the variables standardised by median and median
-    absolute deviation. If a row of dense data in memory has more than 2.5 times the median size, all rows of
-    more than 1.5 times the median size are therefore shrunk to 1.5 times the median size. Eigenvalues are
-    computed from the shrunk rows, and each variable keeps its variance. The print reports rows that change
-    the number of components.
+    have exactly this matrix. A matrix of polychoric correlations from :func:`spcastat.correlation` raises
+    an error, since polychoric correlations vary more. For data of more than 20 million cells, covariance
+    matrices are drawn from their asymptotic normal distribution, with the fourth moments of the rows and
+    the norms of the largest rows; these draws also allow for rows of very unequal norms. The signs of a
+    variable in a cluster or block are flipped together. If rows come in chunks, a random sample of at most
+    50,000 rows (and at most 64 million values) is drawn in one pass. One very large row can hide all
+    components, or appear as one. The size of a row is its norm, with the variables standardised by median
+    and median absolute deviation. If a row of dense data in memory has more than 2.5 times the median size,
+    all rows of more than 1.5 times the median size are therefore shrunk to 1.5 times the median size.
+    Eigenvalues are computed from the shrunk rows, and each variable keeps its variance. The printed output
+    reports rows that change the number of components.
 
     If noise is correlated between neighbouring rows, in time or space, its components predict held-out rows
     and exceed the simulated noise, unless `clusters` or `block_length` define the rows that belong together,
@@ -441,12 +441,12 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     effort : {"quick", "auto", "thorough"}, optional
         How long "joint" searches.
     rng : None, int or numpy Generator
-        Seed of folds and draws; None uses a fixed seed.
+        Seed for the folds and draws; None uses a fixed seed.
     n_jobs : int
         Number of processes among which folds are distributed, and of threads that draw noise; -1 for all
         processors. Results do not depend on it. Several processes are useful only if a choice takes several
-        seconds, since starting them takes one or two; with few variables all folds are fitted at once, in one
-        process.
+        seconds, because starting them takes one or two seconds; with few variables all folds are fitted at
+        once, in one process.
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
     robust, center, blocks, categorical, context, codes, k_em, passes
@@ -498,8 +498,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     single factor after the bar are treated as clusters, provided that each level has two rows or more and
     there are at least as many levels as folds.
 
-    If rows come in chunks, a random sample of at most 50,000 rows (and at most 64 million values) is drawn in
-    one pass. The choice is made from this sample, as the print reports; ``.fit`` uses all rows.
+    If rows come in chunks, a random sample of at most 50,000 rows (and at most 64 million values) is drawn
+    in one pass. The choice is made from this sample, as the printed output reports; ``.fit`` uses all rows.
 
     With ``na="em"`` or ``na="pairwise"``, means and covariances are estimated for each fold from the measured
     values of the rows outside it. A held-out cell is predicted from the other *measured* cells of its row,

@@ -88,7 +88,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     weights
         As for :func:`rows`.
     tol : float
-        The fit has converged when an iteration changes no loading by more than this.
+        The fit has converged if an iteration changes no loading by more than this.
     max_iter : int
         Largest number of iterations.
     center, blocks, categorical, context, codes

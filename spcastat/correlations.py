@@ -358,11 +358,11 @@ def correlation(
     """Return the correlation matrix of the columns of a table, by default by the types of the variables.
 
     Each correlation uses the rows in which both variables are observed. For two ordinal variables the
-    polychoric correlation is estimated, the correlation of the normal variables that are assumed to underlie
-    their categories. For an ordinal and a continuous variable the polyserial correlation is estimated, in
-    which only the ordinal variable is replaced by an underlying normal variable. For two continuous variables
-    Pearson's correlation is computed. Few or skewed categories attenuate Pearson correlations, but not
-    polychoric or polyserial correlations.
+    polychoric correlation is estimated, the correlation of the normal variables that are assumed to
+    underlie their categories. For an ordinal and a continuous variable the polyserial correlation is
+    estimated, in which only the ordinal variable is replaced by an underlying normal variable. For two
+    continuous variables Pearson's correlation is computed. Pearson correlations are attenuated if there are
+    few or skewed categories; polychoric and polyserial correlations are not.
 
     Parameters
     ----------
@@ -387,10 +387,10 @@ def correlation(
         For :func:`spca_cov`. ``attrs["spcastat"]`` contains ``kind``, the method ("mixed" if "auto" finds
         ordinal and continuous variables); ``types``, the type of each variable; ``n_obs``, the number of
         rows; ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the
-        latter is negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of columns:
-        ``at_bound`` contains the pairs whose likelihood is largest at `bound`; ``reaches_bound`` pairs of
-        ordinal variables whose 95 % likelihood interval contains `bound`, so the data do not determine the
-        correlation well; and ``not_converged`` those whose likelihood was not maximised.
+        smallest eigenvalue is negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of
+        columns: ``at_bound`` contains the pairs whose likelihood is largest at `bound`; ``reaches_bound``
+        pairs of ordinal variables whose 95 % likelihood interval contains `bound`, so the data do not
+        determine the correlation well; and ``not_converged`` those whose likelihood was not maximised.
 
     Raises
     ------

@@ -280,8 +280,8 @@ def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
 def pitprops_sample(n: int = 180, *, rng: Rng = 0) -> pd.DataFrame:
     """Synthetic rows that have exactly the correlation matrix of the pitprops.
 
-    For methods that need rows. Normal draws are whitened exactly and multiplied by a square root of the
-    correlation matrix. The rows are not Jeffers' measurements, which were never published.
+    Use them for methods that need rows. Normal draws are whitened exactly and multiplied by a square root
+    of the correlation matrix. The rows are not Jeffers' measurements, which were never published.
 
     Parameters
     ----------

@@ -88,11 +88,11 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     progress: hints.Progress = None,
     **options: Any,
 ) -> PrincipalVariablesResult:
-    """Choose which variables to keep, so all variables are reproduced as well as possible.
+    """Choose the variables to keep so that all variables are reproduced as well as possible.
 
-    Use it to design a short form of a questionnaire, to save sensors, or to select a panel of genes: only the
-    variables kept have to be measured in future. :func:`spca` answers another question, namely which few
-    variables form each component; all components together may still need many variables.
+    Use it to design a short form of a questionnaire, to use fewer sensors, or to select a panel of genes:
+    only the variables kept have to be measured in future. :func:`spca` answers another question, namely
+    which few variables form each component; all components together may still need many variables.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
         Costs of variables, or of groups of `together`, by name; others cost 1. Costs of the variables of a
         group add up.
     include, exclude : list of labels, optional
-        Variables, or names of groups, that must be kept, and that must not be kept.
+        Variables, or names of groups, that must be kept or must not be kept.
     together : mapping of str to list of labels, or "terms", optional
         Groups of variables that are kept or left out as a whole, such as the items of a scale; "terms" are
         the terms of a formula.
@@ -126,9 +126,9 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
         Number of folds for held-out shares; the choice is repeated without each fold, and 0 omits the shares.
         By default 5 with up to 200 variables, and 0 with more.
     n_resamples : int, optional
-        Number of resamples of the rows, from which the frequency with which each variable is chosen is
-        computed; 0 omits it. By default 50 with up to 200 variables, and 0 with more. ``stability()`` of the
-        result also computes it.
+        Number of resamples of the rows, which show how often each variable is chosen; 0 omits these
+        frequencies. By default 50 with up to 200 variables, and 0 with more. ``stability()`` of the result
+        also computes it.
     rng : None, int or numpy Generator
         Seed of random starts, folds and resamples. None uses a fixed seed.
     progress : None, bool or callable

@@ -90,9 +90,9 @@ def rows(
         they were sampled: a column, which is then not used as a variable, or one label for each row. They do
         not change the loadings; resampling draws whole clusters.
     block_length : int or "auto", optional
-        For rows in the order of time: the number of successive rows in a block, for resampling by blocks.
-        "auto" is the rule of Politis and White (2004; corrected 2009) for the scores of the first two
-        principal components.
+        For rows in time order: the number of successive rows in a block, for resampling by blocks. "auto"
+        is the rule of Politis and White (2004; corrected 2009) for the scores of the first two principal
+        components.
     robust : {False, True, "cells", "rows"}
         True: cells far from the others of their column are pulled in, and rows whose scores are far from the
         others get no weight. "cells" keeps all rows, and "rows" does not change cells. The user's table is
@@ -106,7 +106,7 @@ def rows(
     categorical : {"refuse", "dummy"}
         Whether text and categories in a formula raise an error (the default) or become 0/1 columns.
     context : mapping, optional
-        Names other than columns that the formula may use; by default those in the scope of the caller.
+        Names other than columns that the formula may use; by default the names in the scope of the caller.
     codes : bool
         Whether categories are replaced by numbers: by the numbers of the value labels that
         :func:`pandas.read_spss` stores in ``data.attrs``, and otherwise by 1, 2, ... in the order of the
@@ -122,8 +122,8 @@ def rows(
     Returns
     -------
     Data
-        To be given as the first argument to `spca`, `spca_path`, `choose`, `choose_k`, `sparse_loadings` and
-        `spco`. Nothing changes it: ``changed(**options)`` returns data with other options.
+        To be given as the first argument to `spca`, `spca_path`, `choose`, `choose_k`, `sparse_loadings`
+        and `spco`. The object is immutable: ``changed(**options)`` returns data with other options.
 
     Raises
     ------
@@ -162,8 +162,8 @@ def covariance(
 ) -> Data:
     """Read a covariance or correlation matrix once, for any number of fits, choices and tests.
 
-    ``d = sp.covariance(S, n_obs=180)``, then ``sp.spca_cov(d, k=3, card=5)`` or ``sp.choose(d)``. To compute
-    correlations of rows, polychoric ones for instance, use :func:`correlation`.
+    ``d = sp.covariance(S, n_obs=180)``, then ``sp.spca_cov(d, k=3, card=5)`` or ``sp.choose(d)``. To
+    compute correlations from rows, for example polychoric correlations, use :func:`correlation`.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def covariance(
     -------
     Data
         To be given as the first argument to `spca_cov`, `sparse_loadings_cov`, `spca_path`, `choose` and
-        `choose_k`. Nothing changes it: ``changed(**options)`` returns data with other options.
+        `choose_k`. The object is immutable: ``changed(**options)`` returns data with other options.
 
     Raises
     ------

@@ -221,8 +221,8 @@ def compare(
         The first of two or more fits, or a mapping from the names used in the tables to all fits. Fits from a
         file are accepted.
     *others : SpcaResult
-        The other fits, if the first is given by itself. Their names are the methods and cardinalities, such
-        as "joint 4, 4", numbered if they are equal.
+        The other fits, if the first is given by itself. Fits are named by their methods and cardinalities,
+        such as "joint 4, 4", and numbered if these are equal.
     held_out : bool
         Whether to compute cross-validated errors: each fit is repeated without each fold of the rows, and
         every cell of the fold is predicted from the other cells of its row, as in :func:`spcastat.choose`.

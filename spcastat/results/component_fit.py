@@ -213,9 +213,9 @@ class ComponentFit(Picklable, Shown):
 
         Notes
         -----
-        The file is an npz file with the member ``manifest.json``. Labels of rows and columns that JSON cannot
-        store, such as periods, intervals and times with a zone, become text, with a DataWarning; columns of
-        new data for `transform` must then have the same text as names.
+        The file is an npz file with the member ``manifest.json``. Labels of rows and columns that JSON
+        cannot store, such as periods, intervals and times with a time zone, are converted to text, with a
+        DataWarning; columns of new data for `transform` must then have the same text as names.
 
         Examples
         --------

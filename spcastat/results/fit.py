@@ -72,7 +72,7 @@ class SpcaResult(ComponentFit):
     - How it was fitted: `call`, `method`, `options`, `status`, `converged`, `details`, `optima`.
 
     Fits are returned by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`. All
-    output is labelled with the names in the data; components are PC1, ..., PCk. Variances have the divisor n
+    output uses the names in the data as labels; components are PC1, ..., PCk. Variances have the divisor n
     - 1 (the sum of the weights minus one).
 
     Results are immutable: methods return new results, and attributes are copies that cannot be set. Results
@@ -246,9 +246,10 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         of : {"variables", "rows"}
-            For variables, squared correlations with the scores, p x k. For rows, squared cosines between the
-            centred row and the loadings, n x k. Sums over components are at most 1 only if the scores are
-            uncorrelated, or the loadings orthogonal; `communalities` has the share that all scores explain.
+            For variables, squared correlations with the scores, p x k. For rows, squared cosines between
+            the centred row and the loadings, n x k. Sums over components are at most 1 only if the scores
+            are uncorrelated, or the loadings orthogonal; `communalities` gives the share that all scores
+            explain.
 
         Raises
         ------
@@ -284,7 +285,7 @@ class SpcaResult(ComponentFit):
         variables : DataFrame, Series or Supplement, optional
             Supplementary variables, as for `supplement`.
         alpha : float in (0, 1]
-            Only rows with a p-value up to this level are returned; 1 returns all.
+            Only rows of the table with a p-value up to this level are returned; 1 returns all rows.
 
         Returns
         -------
@@ -523,7 +524,8 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         new : DataFrame, array, polars or pyarrow table, optional
-            Rows as for `transform`; all columns and labels are kept. By default the fitted columns.
+            Rows as for `transform`; all columns and labels are kept. By default the fitted columns are
+            used.
         na : {"raise", "drop", "em", "pairwise"}, optional
             With "drop", rows with missing values are kept with missing scores, as in R's broom; otherwise as
             for `transform`. Missing values of the data remain missing.
@@ -752,7 +754,7 @@ class SpcaResult(ComponentFit):
             shares of draws are too large if other solutions explain nearly as much.
         choice : ComponentChoice or Choice, optional
             The result of :func:`spcastat.choose_k`, or of :func:`spcastat.choose` without `k`, for the data
-            of the fit: prints of intervals mark components beyond this number. The fit of
+            of the fit: printed intervals mark components beyond this number. The fit of
             :func:`spcastat.choose` already includes it.
         data : optional
             The data of the fit, for a fit from a file.
@@ -799,10 +801,10 @@ class SpcaResult(ComponentFit):
         a start.
 
         For a covariance matrix with `n_obs`, draws are Wishart matrices, scaled to unit variances if the
-        matrix has unit variances. If rows come in chunks, a random sample of at most 50,000 rows (and at most
-        64 million values) is drawn in one pass; the intervals are then valid for a fit of that many rows, as
-        the print reports. Clusters, strata, blocks and sampling weights of the fit are used, as docs/data.md
-        describes.
+        matrix has unit variances. If rows come in chunks, a random sample of at most 50,000 rows (and at
+        most 64 million values) is drawn in one pass; the intervals are then valid for a fit of that many
+        rows, as the printed output reports. Clusters, strata, blocks and sampling weights of the fit are
+        used, as docs/data.md describes.
 
         Examples
         --------
@@ -829,8 +831,8 @@ class SpcaResult(ComponentFit):
     ) -> Stability:
         """Return how often fits of complementary halves of the rows select each loading.
 
-        Each half is fitted by the method of the fit, with its cardinalities if any. The default method
-        searches each half from starts computed from this half alone, as ``effort="quick"`` does.
+        Each half is fitted by the method of the fit, with the same cardinalities, if any. The default
+        method searches each half from starts computed from this half alone, as ``effort="quick"`` does.
 
         Parameters
         ----------
@@ -901,9 +903,9 @@ class SpcaResult(ComponentFit):
         n : int
             Number of bootstrap samples of the second half, 2 or more, for the variances.
         repeats : int
-            Number of splits. Intervals are computed from the first split. The p-values of several splits are
-            combined, so that they hardly depend on a single split; 25 or more splits are usual, for which
-            ``n=199`` is sufficient.
+            Number of splits. Intervals are computed from the first split. The p-values of several splits
+            are combined, so that they hardly depend on any single split. Usually 25 or more splits are
+            made, for which ``n=199`` is sufficient.
         data, rng, n_jobs, progress
             As for `bootstrap`; another `rng` gives another split.
 
@@ -1014,8 +1016,9 @@ class SpcaResult(ComponentFit):
     ) -> Self:
         """Return the same fit with `results` in all of its output and files.
 
-        The print and summary, `tidy`, `plot_loadings`, `report`, `describe`, `to_excel` and `save` then
-        include them. Methods such as `bootstrap` only return their results and do not change the fit.
+        The printed output, `summary`, `tidy`, `plot_loadings`, `report`, `describe`, `to_excel` and `save`
+        then include these results. Methods such as `bootstrap` only return their results and do not change
+        the fit.
 
         Parameters
         ----------
@@ -1053,8 +1056,8 @@ class SpcaResult(ComponentFit):
     def inference(self) -> FitInference:
         """The results that this fit shows (see `with_inference`), by name; read-only.
 
-        The names are "bootstrap", "stability", "split_inference", "test_loadings" and "certificates". Files
-        contain them, so a fit from a file has them, too.
+        The names are "bootstrap", "stability", "split_inference", "test_loadings" and "certificates". Saved
+        files contain these results, so a fit read from a file also shows them.
         """
         return cast("FitInference", MappingProxyType(inference_of(self._state)))
 
@@ -1143,10 +1146,10 @@ class SpcaResult(ComponentFit):
     def adopt(self, certificate: Certificate) -> Self:
         """Return the better fit found by a certificate of this fit, or this fit if none was found.
 
-        A joint proof may find better fits of all components, and a proof of single components better supports
-        of each. The latter are combined one after another, each with the best loadings given the earlier
-        components. "Better" refers to the measure of the proof. Joint proofs remain valid for the new fit,
-        whose output includes them.
+        A joint proof may find better fits of all components, and a proof of single components better
+        supports of each. The supports are combined one after another, each with the best loadings given the
+        earlier components. "Better" refers to the measure of the proof. Joint proofs remain valid for the
+        new fit, whose output includes them.
 
         Parameters
         ----------
@@ -1647,9 +1650,9 @@ class SpcaResult(ComponentFit):
             The largest number of arrows; the longest are drawn. For ``arrows="correlations"`` variables with
             a nonzero loading come first. None draws all.
         groups : Series, Categorical or array of length n, optional
-            Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
-            The legend has the groups in the order of the categories, or of their values. A string names a
-            column of the fitted data.
+            Groups that set colours and markers of the points; at most 20. A Series is matched by its
+            labels. The legend lists the groups in the order of the categories, or of their values. A string
+            names a column of the fitted data.
         color : Series or array of length n, optional
             Numbers that are shown as colours, with a colour bar. A string names a column of the fitted data.
         palette : mapping, sequence of colours, or str, optional
@@ -2060,8 +2063,8 @@ class SpcaResult(ComponentFit):
     ) -> Axes:
         """Draw the squared residual Q of each row against its Hotelling T2, with both limits.
 
-        Rows on the right are extreme within the components; rows at the top are not well described by the
-        components. An axis is logarithmic if a row exceeds thirty times its limit.
+        Rows on the right are extreme within the span of the components; rows at the top are poorly
+        described by the components. An axis is logarithmic if a row exceeds thirty times its limit.
 
         Parameters
         ----------
@@ -2119,18 +2122,19 @@ class SpcaResult(ComponentFit):
     ) -> Axes:
         """Draw the adjusted variance of the components as bars and the spectrum of dense PCA as a line.
 
-        A later bar may rise above the line, since the sparse components before it leave more variance than
-        the first components of PCA do; the sum of the first bars never exceeds the sum of the line.
+        A later bar may rise above the line, because the earlier sparse components leave more variance than
+        the same number of principal components; the cumulative sum of the bars never exceeds the cumulative
+        sum of the line.
 
         Parameters
         ----------
         kind : {"variance", "share", "cumulative"}
             Whether to draw variances, their shares of the total, or cumulative shares.
         parallel : array-like, or a result of `choose_k` or `choose`, optional
-            Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
-            line: dense components above it exceed those of data without structure. If `choose_k` shrank large
-            rows, the thresholds apply to other eigenvalues: no line is drawn, and the marks of the components
-            that exceed them are filled.
+            Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as
+            a line: dense components above it have more variance than components of data without structure.
+            If `choose_k` shrank large rows, the thresholds apply to other eigenvalues: no line is drawn,
+            and the marks of the components that exceed them are filled.
         max_components : int, optional
             The largest number of components of the spectrum to draw; the fitted components are always drawn.
             None draws all.

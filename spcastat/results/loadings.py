@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class SparseLoadings(ComponentFit):
     """Sparse loadings P: X is about T P', where the scores T are uncorrelated with unit variance.
 
-    Returned by :func:`spcastat.sparse_loadings` and :func:`spcastat.sparse_loadings_cov`. All output is
-    labelled with the names in the data; variances have the divisor n - 1. Attributes are returned as copies.
+    Returned by :func:`spcastat.sparse_loadings` and :func:`spcastat.sparse_loadings_cov`. All output uses
+    the names in the data as labels; variances have the divisor n - 1. Attributes are returned as copies.
 
     Parameters
     ----------
@@ -559,8 +559,8 @@ class LoadingsBootstrap(resampling.FromDraws):
         Raises
         ------
         OptionError
-            If `level` is not allowed, or if there are fewer than (1 + level) / (1 - level) draws (39 for
-            95 %). In the latter case `table` has the standard errors.
+            If `level` is not allowed, or if there are fewer than (1 + level) / (1 - level) draws (39 for 95
+            %). If there are too few draws, `table` still contains the standard errors.
         """
         numbers = frames.require_intervals(self._numbers, level)
         return frames.conf_int(with_loadings(self._state), numbers, level, "percentile")

@@ -102,9 +102,9 @@ class SpcaPath(Outcome):
         Parameters
         ----------
         measures : str or list of str, optional
-            One or more of "adjusted", "pev", "least_squares", "relative_adjusted" and "rre"; a list may also
-            contain "score_correlation". By default the measure that the search maximised, or else the
-            adjusted variance.
+            One or more of "adjusted", "pev", "least_squares", "relative_adjusted" and "rre"; a list may
+            also contain "score_correlation". By default the measure that the search maximised, or the
+            adjusted variance if there is none.
         x : {"nonzeros", "card"}
             Whether the axis counts nonzeros in total or per component.
         ax : Axes, optional

@@ -86,12 +86,12 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def bound(self) -> float:
-        """A share that no set of the same size (or within the budget) exceeds; see `certify`."""
+        """An upper bound on the share of any set of the same size (or within the budget); see `certify`."""
         return set_of(self._state).bound
 
     @property
     def proven(self) -> bool:
-        """Whether no other set reproduces more than this one."""
+        """Whether it is proven that no other set reproduces more than this one."""
         return set_of(self._state).is_proven
 
     @property
@@ -124,10 +124,10 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def criteria(self) -> pd.Series:
-        """The coefficients RM, RV and GCD (Cadima and Jolliffe 2001) of R's subselect, with all variables.
+        """The coefficients RM, RV and GCD for all variables (Cadima and Jolliffe 2001), as in R's subselect.
 
-        GCD compares with as many principal components as there are kept variables, and also with k if k is
-        smaller.
+        GCD compares the kept variables with the same number of principal components, and also with k
+        components if k is smaller.
         """
         return pd.Series(set_of(self._state).criteria, name="criteria")
 
@@ -139,7 +139,7 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def coefficients(self) -> pd.DataFrame:
-        """The covariances of scores and (scaled) variables, k x p; scores reproduce the variables by them."""
+        """Covariances of scores and (scaled) variables, k x p, which predict variables from scores."""
         return principal.coefficients_table(self._state)
 
     @property
@@ -198,7 +198,7 @@ class PrincipalVariablesResult(Picklable, Shown):
     # --- further questions ------------------------------------------------------------------------
 
     def alternatives(self, n: hints.Whole = 5) -> pd.DataFrame:
-        """Return sets that differ in one variable and reach 99 % of the share of this set, best first.
+        """Return sets that differ from this set in one variable and reach 99 % of its share, best first.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class PrincipalVariablesResult(Picklable, Shown):
     def certify(
         self, time_limit: float = 10.0, *, progress: hints.Progress = None
     ) -> PrincipalVariablesResult:
-        """Return the same choice with a lower bound for other sets, or a better set if there is one.
+        """Return the same choice with a tighter bound on other sets, or a better set if one is found.
 
         Parameters
         ----------
@@ -291,7 +291,8 @@ class PrincipalVariablesResult(Picklable, Shown):
         digits : int
             Decimals of the shares in percent, 0 to 10.
         max_rows : int
-            The largest number of rows of each table. The print has fewer, since it has at most 25 lines.
+            The largest number of rows of each table. The printed output has fewer, because it is limited to
+            25 lines.
         """
         return show.summarise(self._state, digits, max_rows)
 
@@ -362,7 +363,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         return plots.plot_kept(self.path, m=len(set_of(self._state).chosen), ax=ax)
 
     def plot_represented(self, *, max_rows: int | None = 40, ax: Axes | None = None) -> Axes:
-        """Draw R2 of the variables that are not kept, under the kept variable that represents them most.
+        """Draw R2 of the variables not kept, grouped under the kept variable that represents them best.
 
         Parameters
         ----------

@@ -153,7 +153,8 @@ class Bootstrap(FromDraws):
         ------
         OptionError
             If `level` or `kind` is not allowed, or if there are fewer than (1 + level) / (1 - level) draws
-            (39 for 95 %, 199 for 99 %). In the latter case `table` has the standard errors.
+            (39 for 95 %, 199 for 99 %). If there are too few draws, `table` still contains the standard
+            errors.
 
         Notes
         -----
@@ -199,7 +200,8 @@ class Bootstrap(FromDraws):
         ------
         OptionError
             If `level` or `kind` is not allowed, or if there are fewer than (1 + level) / (1 - level) draws
-            (39 for 95 %). In the latter case ``frames["variance"]`` has the standard errors.
+            (39 for 95 %). If there are too few draws, ``frames["variance"]`` still contains the standard
+            errors.
 
         Notes
         -----
@@ -328,8 +330,8 @@ class Stability(FromDraws):
         """Variables that replaced a selected variable in fits of halves.
 
         "component", "term" (selected in the fit), "associate" (not selected in the fit), "share" (of the
-        halves that did not select the term, the share that selected the associate), "beside" (the same for
-        halves that selected the term), and "correlation" of the two variables.
+        halves that did not select the term, the share that selected the associate), "beside" (the same
+        share for the halves that selected the term), and "correlation" of the two variables.
         """
         return frames.associates(self._state, self._numbers)
 
