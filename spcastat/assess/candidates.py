@@ -397,7 +397,7 @@ RULES = ("worth", "keep", "1se", "paired", "min")
 
 @dataclass(frozen=True)
 class ParsimonyTuning:
-    """The numbers of the rules; what they choose is in benchmarks/results/trust.md.
+    """Constants of the rules; benchmarks/results/trust.md shows the choices.
 
     Attributes
     ----------

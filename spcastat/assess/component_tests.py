@@ -38,7 +38,7 @@ from spcastat.reading.model_matrix import dependent_columns
 
 @dataclass(frozen=True)
 class NoiseTuning:
-    """The numbers of the tests beside noise; what they find is in benchmarks/results/trust.md.
+    """Constants of the tests against noise; benchmarks/results/trust.md shows what they find.
 
     Attributes
     ----------

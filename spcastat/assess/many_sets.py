@@ -23,7 +23,7 @@ from spcastat.linalg.operators import DenseRows, Operator
 
 @dataclass(frozen=True)
 class SetsTuning:
-    """The numbers of searches on several data sets; what they choose is in benchmarks/results/trust.md.
+    """Constants of searches on several data sets; benchmarks/results/trust.md shows the choices.
 
     Attributes
     ----------

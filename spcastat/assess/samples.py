@@ -290,7 +290,7 @@ Drawn = TypeVar("Drawn")
 
 @dataclass(frozen=True)
 class SamplesTuning:
-    """The numbers of fits of samples; what intervals from them cover is in benchmarks/results/trust.md.
+    """Constants for fits of samples; benchmarks/results/trust.md has the coverage of their intervals.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ NEAREST_TO_ONE = 1e-12
 
 @dataclass(frozen=True)
 class SplitTuning:
-    """The numbers of inference after a split; what it covers is in benchmarks/results/trust.md.
+    """Constants of inference after a split; benchmarks/results/trust.md has the coverage.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ from spcastat.reading.design import Remark
 
 @dataclass(frozen=True)
 class DependenceTuning:
-    """The numbers of the signs; what they find is in benchmarks/results/trust.md.
+    """Constants of the signs of dependence; benchmarks/results/trust.md shows what they find.
 
     Attributes
     ----------

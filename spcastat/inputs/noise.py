@@ -363,7 +363,7 @@ def _projected(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RowSizeTuning:
-    """The numbers by which large rows are pulled in; what this does is in benchmarks/results/trust.md.
+    """Constants by which large rows are pulled in; benchmarks/results/trust.md shows the effect.
 
     Attributes
     ----------

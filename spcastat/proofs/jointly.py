@@ -7,7 +7,7 @@ by `spcastat.proofs.duals`. The least-squares share may be larger than the sum, 
 bounded, by `spcastat.proofs.duals`. For more variables or partitions than that allows, dense PCA is the
 bound.
 
-What each rule of the proofs brings, in gap and time, is in benchmarks/results/proofs.md.
+The effect of each rule of the proofs on gap and time is measured in benchmarks/results/proofs.md.
 """
 
 from __future__ import annotations

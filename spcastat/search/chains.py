@@ -1,6 +1,6 @@
 """Starting fits, perturbed fits, independent chains of climbs that run until they agree, and their result.
 
-What the numbers of this module bring, in value and time, is in benchmarks/results/steering.md.
+The effects of its constants on value and time are measured in benchmarks/results/steering.md.
 """
 
 from __future__ import annotations

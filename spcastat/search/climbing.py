@@ -4,7 +4,7 @@ A sweep updates component i to the largest entries of w_i, which is half the gra
 scale s_i. The criterion is not convex in one column, so that the update need not ascend: it is made where it
 does.
 
-What the numbers of this module bring, in value and time, is in benchmarks/results/steering.md.
+The effects of its constants on value and time are measured in benchmarks/results/steering.md.
 """
 
 from __future__ import annotations

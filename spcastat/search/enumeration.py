@@ -1,9 +1,9 @@
 """All supports of a small problem: their best fit, which a search may miss.
 
 Good optima of PEV and the least-squares share lie far apart, so that climbs miss the best of a few hundred
-supports more often than that of many. Where there are few, all are compared. The value on given supports has
-several local optima: the result is not proven to be the best. What the numbers of this module bring, in value
-and time, is in benchmarks/results/steering.md.
+supports more often than that of many. Where there are few, all are compared. The value on given supports
+has several local optima: the result is not proven to be the best. The effects of its constants on value and
+time are measured in benchmarks/results/steering.md.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ loss is tr S - |P|^2: the explained variance is the sum of squared loadings, and
 components.
 
 Ascents repeat the two steps from rotated principal components. Exchanges of a nonzero with a zero then
-improve the best of them; they and the number of starts are of this package. What the numbers of this module
-bring, in value and time, is in benchmarks/results/steering.md.
+improve the best of them; they and the number of starts are of this package. The effects of its constants on
+value and time are measured in benchmarks/results/steering.md.
 """
 
 from __future__ import annotations
