@@ -162,8 +162,9 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     benchmarks/results/groups.md.
 
     A variable that is a multiple of the scores has the same slope in every group by definition, and no
-    p-value. A variable that does not vary in a group has no slope there, and no p-value. The test concerns
-    only the common components, which may not include a component that occurs only in one small group.
+    p-value. A variable that does not vary in a group has neither a slope nor a p-value there. The test
+    concerns only the common components, among which a component that occurs only in one small group may be
+    missing.
 
     Examples
     --------

@@ -384,7 +384,7 @@ GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 150
 
 @dataclass(frozen=True)
 class CandidateTuning:
-    """How many candidates are compared; what is chosen is in benchmarks/results/trust.md.
+    """How many candidates are compared; benchmarks/results/trust.md shows what is chosen.
 
     Attributes
     ----------

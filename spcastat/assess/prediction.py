@@ -46,7 +46,7 @@ from spcastat.progress import run_jobs, stage
 
 @dataclass(frozen=True)
 class PredictionTuning:
-    """The numbers by which components are compared; what they choose is in benchmarks/results/trust.md.
+    """Constants for comparing numbers of components; benchmarks/results/trust.md shows the choices.
 
     Attributes
     ----------

@@ -545,7 +545,7 @@ class PrincipalSet:
 
     @property
     def is_proven(self) -> bool:
-        """Whether no other set reproduces more than this one."""
+        """Whether it is proven that no other set reproduces more than this one."""
         return self.bound <= self.share * (1.0 + 1e-8)  # the rounding of shares from files
 
 

@@ -421,8 +421,9 @@ def screeplot(
 ) -> Axes:
     """Draw the adjusted variance of the sparse components as bars and the spectrum of dense PCA as a line.
 
-    A later bar may rise above the line, since the sparse components before it leave more variance than the
-    first components of PCA do; the sum of the first bars never exceeds the sum of the line.
+    A later bar may rise above the line, because the earlier sparse components leave more variance than the
+    same number of principal components; the cumulative sum of the bars never exceeds the cumulative sum of
+    the line.
 
     Parameters
     ----------
@@ -439,10 +440,10 @@ def screeplot(
         second line.
     parallel : array-like, optional
         Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
-        line: dense components above it exceed those of data without structure. Marks of the components
-        before the first one below it are filled. The method of a fit also takes what `choose_k` or `choose`
-        returned. With ``attrs["note"]``, which is written below the plot, thresholds fill the marks and have
-        no line.
+        line: dense components above it have more variance than components of data without structure. Marks
+        of the components before the first one below it are filled. The method of a fit also takes what
+        `choose_k` or `choose` returned. With ``attrs["note"]``, which is written below the plot, thresholds
+        fill the marks and have no line.
     k : int, optional
         The number of components chosen, which a vertical line marks; the marks of the dense components up to
         this number are filled instead.

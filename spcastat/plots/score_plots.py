@@ -409,8 +409,8 @@ def plot_diagnostics(
 ) -> Axes:
     """Draw the squared residual Q of each row against its Hotelling T2, with both limits.
 
-    Rows on the right are extreme within the components; rows at the top are not well described by the
-    components. An axis is logarithmic if a row exceeds thirty times its limit.
+    Rows on the right are extreme within the span of the components; rows at the top are poorly described by
+    the components. An axis is logarithmic if a row exceeds thirty times its limit.
 
     Parameters
     ----------

@@ -239,7 +239,7 @@ class ComponentChoice(Outcome):
 
 
 class ChoiceStability(Summary):
-    """How much a choice varies between random halves of the rows; the result of `Choice.stability`.
+    """Variation of a choice between random halves of the rows; the result of `Choice.stability`.
 
     The printout gives the share of each number of components, and the ranges of the cardinalities.
     """
@@ -377,7 +377,7 @@ class Choice(Summary):
     ) -> Self:
         """Return the same choice, whose fit shows `results`; see `SpcaResult.with_inference`.
 
-        The report of the choice then has a chapter on them.
+        The report of the choice then contains a chapter on them.
         """
         return type(self)(self._fit.with_inference(*results), self._reasons, self._k_choice, self._halves)
 
@@ -411,7 +411,7 @@ class Choice(Summary):
 
     @property
     def alternatives(self) -> pd.DataFrame:
-        """The other fits that the print shows, with the calls that make them.
+        """The other fits in the printed output, with the calls that make them.
 
         They are the sparsest fit that reaches .6 of the best prediction (with more than 200 variables, those
         that reach .5 and .8), the sparsest fit of another family that predicts nearly as well, and the fit
@@ -425,7 +425,7 @@ class Choice(Summary):
         return choice_tables.choice_notes(self._reasons, self._tests)
 
     def summary(self) -> Summary:
-        """Return everything about the choice, as text, HTML, LaTeX, Markdown or Word.
+        """Return the complete results of the choice, as text, HTML, LaTeX, Markdown or Word.
 
         It contains the tests of the number of components, all candidates with their criteria, and the remarks
         of `notes`.

@@ -129,7 +129,7 @@ class GroupComparison(Picklable, Outcome):
 
     @property
     def p_adjusted(self) -> pd.DataFrame:
-        """P-values of each variable and component, p x k, adjusted for all of them (step-down maximum).
+        """P-values of each variable and component, p x k, adjusted for all tests (step-down maximum).
 
         At the level .05, the probability of any false rejection is at most .05. The value is NaN for the
         only variable of a component, whose slope is 1 in every group, and for a variable that does not vary

@@ -553,7 +553,7 @@ class Shown(Explained, Unchanging, ABC):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know, in full sentences, of which a print has only the most important."""
+        """Remarks in full sentences; the printed output contains only the most important ones."""
         return list(self._tables(False)._document().sentences)
 
     def _repr_html_(self) -> str:
@@ -587,10 +587,11 @@ class Summary(Shown):
     caption : str, optional
         Replaces the title.
     notes : bool, optional
-        Whether to write the header and the notes. By default text has them, and the other formats, which are
-        for papers, have only what the signs in the tables mean, such as a blank; False leaves these out, too.
+        Whether to write the header and the notes. By default they are written in text; the other formats,
+        which are for papers, only explain the signs in the tables, such as a blank. False omits these
+        explanations, too.
 
-    An invalid value raises an `OptionError` that says what is allowed.
+    An invalid value raises an `OptionError` that lists the allowed values.
     """
 
     def __init__(self, document: grid.Document, frames: dict[str, pd.DataFrame]) -> None:
