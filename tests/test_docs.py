@@ -291,7 +291,7 @@ def test_the_links_of_pages_lead_to_pages():
             target = link.partition("#")[0]
             if ":" in link or not target or target in written:
                 continue
-            if page.parent == DOCS:
+            if page.parent == DOCS and not target.startswith("../benchmarks/"):  # which conf.py copies
                 assert not target.startswith("../"), f"{page.name}: {link} leads out of docs/"
             folder = RELEASE_ROOT if target.startswith("vignettes/") else page.parent
             assert (folder / target).exists(), f"{page.name}: {link}"
