@@ -39,6 +39,8 @@ PANEL_WIDTH, PANEL_HEIGHT = 0.93, 0.84
 PANEL_COMPONENTS = 5
 #: A group of fewer rows has marks, and no density: Silverman's bandwidth needs an estimate of the spread.
 FEWEST_FOR_DENSITY = 5
+#: A density is drawn up to so many bandwidths beyond the first and the last row, where it is almost zero.
+TAIL = 3.0
 #: The densities of more groups would hide one another: one density in grey is that of all rows.
 MOST_DENSITIES = 5
 #: Up to so many rows each have a mark below the densities.
@@ -287,13 +289,11 @@ def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) ->
 
     Rows of small tables and groups have marks.
     """
-    finite = values[np.isfinite(values)]
-    reach = 0.15 * float(np.ptp(finite)) if len(finite) else 1.0
-    grid = np.linspace(finite.min() - reach, finite.max() + reach, 200) if len(finite) else np.zeros(1)
     kinds = list(groups_of(panel, groups, len(values), palette))
     clouds = kinds
     if _are_many(groups):
         clouds = [Group(np.ones(len(values), dtype=bool), shade(panel, 0.45), "o", "")]
+    grid = _grid([values[cloud.rows] for cloud in clouds])
     heights = [density(values[cloud.rows], grid) * cloud.rows.sum() / len(values) for cloud in clouds]
     top = max(float(height.max(initial=0.0)) for height in heights) or 1.0
     for cloud, height in zip(clouds, heights, strict=True):
@@ -310,22 +310,45 @@ def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) ->
     panel.spines[["top", "right", "left"]].set_visible(False)
 
 
+def _grid(samples: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the places at which densities are drawn: to both ends of their tails."""
+    samples = [values[np.isfinite(values)] for values in samples]
+    tails = [
+        (values.min() - TAIL * bandwidth(values), values.max() + TAIL * bandwidth(values))
+        for values in samples
+        if len(values)
+    ]
+    if not tails:
+        return np.zeros(1)
+    return np.linspace(min(low for low, _ in tails), max(high for _, high in tails), 300)
+
+
+def bandwidth(values: np.ndarray) -> float:
+    """Return Silverman's bandwidth of a normal kernel, 0.9 min(sd, IQR / 1.34) n^(-1/5); 0 without a spread.
+
+    Values are finite.
+    """
+    if len(values) < FEWEST_FOR_DENSITY or not np.ptp(values) > 0:
+        return 0.0
+    low, high = np.quantile(values, [0.25, 0.75])
+    sd = float(values.std(ddof=1))
+    return float(0.9 * (min(sd, (high - low) / 1.34) or sd) * len(values) ** -0.2)
+
+
 def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Return a Gaussian kernel density estimate at `grid`; bandwidth 0.9 min(sd, IQR / 1.34) n^(-1/5)."""
+    """Return a Gaussian kernel density estimate at `grid`, with Silverman's `bandwidth`."""
     from scipy.stats import gaussian_kde  # slow to import
 
     values = values[np.isfinite(values)]
-    if len(values) < 2 or not np.ptp(values) > 0:
+    width = bandwidth(values)
+    if not width > 0:
         return np.zeros(len(grid))
-    low, high = np.quantile(values, [0.25, 0.75])
-    sd = float(values.std(ddof=1))
-    width = 0.9 * (min(sd, (high - low) / 1.34) or sd) * len(values) ** -0.2
     weights = None
     if len(values) > 5000:  # a histogram of 512 cells is accurate to less than the width of a line
         weights, edges = np.histogram(values, 512)
         values = (edges[:-1] + edges[1:]) / 2
     spread = np.sqrt(np.cov(values, aweights=weights))
-    return np.asarray(gaussian_kde(values, width / spread, weights)(grid))
+    return np.asarray(gaussian_kde(values, width / float(spread), weights)(grid))
 
 
 # --- scores over the index --------------------------------------------------------------------------
