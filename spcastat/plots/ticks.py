@@ -19,6 +19,8 @@ TICK_STEPS = (1, 2, 5)
 PITCH, SMALLEST_PITCH, LARGEST_PITCH = 26.0, 22.0, 70.0
 #: The most numbers of a panel, and the points between two numbers.
 MOST_PANEL_NUMBERS, PANEL_NUMBER_GAP = 5, 3.0
+#: The fewest numbers of a panel and the multiples at which they may be: as many numbers as possible first.
+PANEL_STEPS = ((3, TICK_STEPS), (3, (3, 4)), (2, TICK_STEPS), (2, (3, 4)), (1, TICK_STEPS))
 
 Numbers = NDArray[np.float64]
 
@@ -133,15 +135,16 @@ class InnerTicks(Locator):
             low, high = ends(numbers)
             return numbers[(low >= -space) & (high <= length + space)]
 
-        def has_room(numbers: Numbers, fewest: int = 2) -> bool:
+        def has_room(numbers: Numbers, fewest: int) -> bool:
             low, high = ends(numbers := inner(numbers))
             are_apart = bool((low[1:] - high[:-1] >= PANEL_NUMBER_GAP).all())
             return fewest <= len(numbers) <= MOST_PANEL_NUMBERS and are_apart
 
-        numbers = round_numbers(vmin, vmax, has_room)
-        if not len(numbers):
-            numbers = round_numbers(vmin, vmax, partial(has_room, fewest=1))
-        return inner(numbers).tolist()
+        for fewest, steps in PANEL_STEPS:
+            numbers = round_numbers(vmin, vmax, partial(has_room, fewest=fewest), steps)
+            if len(numbers):
+                return inner(numbers).tolist()
+        return []
 
 
 def _length(axis: Any) -> float:
