@@ -184,8 +184,7 @@ def _draw_pairs(
     width, height = drawing.size_of(ax) / side
     gap = 1.0 - PANEL_WIDTH if densities else max(0.13, min(TITLE_ROOM * size / float(height), 0.4))
     shortest = min(PANEL_WIDTH * width, (1.0 - gap) * height)
-    if any(HINTED * width_of(name, size + 1.0) + LABEL_SPACE * size > shortest for name in names):
-        names = short_names(list(values.columns), HEADING_WIDTH)  # without their shares
+    names = labels_within(names, list(values.columns), shortest - LABEL_SPACE * size, size + 1.0)
     columns: dict[int, Axes] = {}
     panels: list[Axes] = []
     share = width * height * PANEL_WIDTH * (1.0 - gap) / PAIR_AREA
@@ -219,6 +218,16 @@ def _draw_pairs(
         alpha = dots(len(xy), 16.0, share, len(kinds))["alpha"]
         write_legend(ax, [kind.mark(alpha) for kind in kinds], names, size, title=title, **place)
     return ax
+
+
+def labels_within(names: list[str], columns: list[Any], room: float, size: float) -> list[str]:
+    """Return the labels of axes in so many points: names of components, and in the same line or the next one
+    their shares; without these if they have no room."""
+    for labels in (names, [name.replace(" (", "\n(") for name in names]):
+        lines = [line for label in labels for line in label.split("\n")]
+        if all(HINTED * width_of(line, size) <= room for line in lines):
+            return labels
+    return short_names(columns, HEADING_WIDTH)
 
 
 def _legend_place(
@@ -390,6 +399,8 @@ def _draw_over_index(
     kinds = list(groups_of(ax, groups, n, palette))
     style = dots(n, 14.0, groups=len(kinds))
     panels = list(drawing.stacked(ax, values.columns, PANEL_HEIGHT))
+    height = PANEL_HEIGHT * float(drawing.size_of(ax)[1]) / k
+    names = labels_within(names, list(values.columns), height, size + 1.0)
     for panel, name, column in zip(panels, names, values.to_numpy(dtype=float).T, strict=True):
         panel.axhline(0, color=shade(panel, 0.3), linewidth=line(0.7), zorder=1)
         colour = accents(panel)[0] if groups is None else shade(panel, 0.45)
@@ -405,9 +416,7 @@ def _draw_over_index(
         panel.yaxis.set_major_locator(InnerTicks(size, 1.0 / PANEL_HEIGHT - 1.0))
         panel.tick_params(labelsize=size)
         panel.xaxis.get_offset_text().set_fontsize(size)
-        height = float(drawing.size_of(ax)[1]) / k
-        words = name if width_of(name, size + 1.0) <= PANEL_HEIGHT * height else name.split(" (")[0]
-        panel.set_ylabel(words, fontsize=size + 1.0, parse_math=False)
+        panel.set_ylabel(name, fontsize=size + 1.0, parse_math=False)
     panels[-1].set_xlabel(title_of_x, fontsize=size + 1.0, parse_math=False)
     if groups is not None:
         names = [kind.name for kind in kinds]
