@@ -493,11 +493,21 @@ def component_shares(state: FitState) -> pd.DataFrame:
     return pd.DataFrame(columns, index=state.components)
 
 
+#: What a robust fit has limits of.
+CLEAN_ROWS = "new rows without outlying cells"
+
+
 def limits(state: FitState, level: float = 0.95) -> pd.Series:
-    """Return the quantiles at `level` of T2 and Q of new rows, a Series; see :func:`distances.limits`."""
+    """Return the quantiles at `level` of T2 and Q of new rows, a Series; see :func:`distances.limits`.
+
+    ``attrs["rows"]`` of those of a robust fit says that they are limits of rows without outlying cells.
+    """
     level = checked_level(level)
     values = distances.limits(state.moments, state.record.effective_n, level)
-    return pd.Series(values, name=f"{level:g}")
+    series = pd.Series(values, name=f"{level:g}")
+    if state.cleaning is not None:
+        series.attrs["rows"] = CLEAN_ROWS
+    return series
 
 
 def optima(state: FitState) -> pd.DataFrame:

@@ -410,7 +410,8 @@ def plot_diagnostics(
     """Draw the squared residual Q of each row against its Hotelling T2, with both limits.
 
     Rows on the right are extreme within the span of the components; rows at the top are poorly described by
-    the components. An axis is logarithmic if a row exceeds thirty times its limit.
+    the components. An axis is logarithmic if a row exceeds thirty times its limit. The note says how many
+    rows are beyond a limit, and how many of a normal distribution would be.
 
     Parameters
     ----------
@@ -418,6 +419,7 @@ def plot_diagnostics(
         "T2" and "Q". Rows are named by their labels, or by numbers from 1 if labels are repeated.
     limits : Series
         "T2" and "Q"; its name, the level, is written next to the lines. A limit of NaN is not drawn.
+        ``limits.attrs["rows"]`` says of which rows the limits are, by default "new rows".
     groups : Series, Categorical or array of length n, optional
         Groups that set colours and markers of the points; at most 20. Without groups, rows beyond a limit are
         marked.
@@ -469,9 +471,8 @@ def plot_diagnostics(
     labels_of_rows = row_names(points.index, 16)
     for i in labelled.tolist():
         texts.add(xy[i], labels_of_rows[i], shade(ax, 0.75), most_covered=TIP_COVER)
-    drawing.write_note(
-        ax, ["T²: distance within the components. Q: squared residual.", *_limits_in_words(limits)]
-    )
+    axes_in_words = "T²: distance within the components. Q: squared residual."
+    drawing.write_note(ax, [axes_in_words, *_limits_in_words(limits, points["beyond"])])
     return ax
 
 
@@ -534,11 +535,21 @@ def _level(limits: pd.Series) -> str:
         return ""
 
 
-def _limits_in_words(limits: pd.Series) -> list[str]:
-    """Return the sentence of the note on the dashed lines; nothing without any."""
-    level = _level(limits)
-    of_new_rows = f" of {level} of new rows" if level else ""
-    return [f"Dashed: limits{of_new_rows}."] * bool(np.isfinite(limits[["T2", "Q"]].to_numpy(float)).any())
+def _limits_in_words(limits: pd.Series, beyond: pd.Series) -> list[str]:
+    """Return the sentences of the note on the dashed lines and on the rows beyond them; none without lines.
+
+    ``limits.attrs["rows"]`` says of which rows the limits are; `beyond` names the limits that rows exceed.
+    """
+    drawn = int(np.isfinite(limits[["T2", "Q"]].to_numpy(float)).sum())
+    if not drawn:
+        return []
+    level, rows = _level(limits), limits.attrs.get("rows", "new rows")
+    share = 100.0 * float((beyond != "").mean())
+    sentence = f"Beyond {'one' if drawn > 1 else 'it'}: {share:.0f} % of the rows"
+    if level:
+        expected = 100.0 * (1.0 - float(limits.name) ** drawn)  # type: ignore[arg-type]
+        sentence += f" (if normal: about {max(expected, 0.1):.{int(expected < 1.0)}f} %)"
+    return [f"Dashed: limits{f' of {level} of {rows}' if level else ''}.", f"{sentence}."]
 
 
 def _limit_lines(ax: Axes, limits: pd.Series) -> None:

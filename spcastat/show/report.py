@@ -384,7 +384,8 @@ def diagnostics_picture(state: FitState, source: Data | None) -> Picture:
         "diagnostics",
         f"Squared residual Q of every row against its Hotelling T2. {counted} Row {farthest} has the "
         "largest Q.",
-        f"Dashed lines: limits for 95 % of new rows if rows are multivariate normal. {counted}",
+        f"Dashed lines: limits for 95 % of {limits.attrs.get('rows', 'new rows')} if rows are multivariate "
+        f"normal. {counted}",
     )
 
 
