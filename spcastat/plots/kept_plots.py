@@ -140,7 +140,8 @@ def plot_represented(
     Returns
     -------
     Axes
-        Names of variables kept are bold, as a note says.
+        Names of variables kept are bold, as a note says. Beside them stands how many of the variables that
+        they represent are shown, if not all are, and if they represent none.
     """
     data = plot_represented_data(represented, kept=kept, max_rows=max_rows)
     all_kept = data.loc[data["R2"].isna(), "variable"].tolist()
@@ -164,6 +165,9 @@ def plot_represented(
         if value < SHORT_BAR:
             style: dict[str, Any] = {"fontsize": drawing.name_size(), "va": "center", "color": ink(ax)}
             drawing.write(ax, loading_text(value), (value, row), (2, 0), **style)
+    for row, words in _counts_below(data, represented["most_by"].tolist()).items():
+        grey: dict[str, Any] = {"fontsize": drawing.name_size(), "va": "center", "color": shade(ax, 0.6)}
+        drawing.write(ax, words, (0.0, row), (3, 0), **grey)
     ax.set_xlim(0, 1)
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
@@ -176,8 +180,24 @@ def plot_represented(
     return ax
 
 
-def rows_with_room(ax: Axes, height_above: float = 0.0) -> int:
-    """Return how many names have room beside the axes, below `height_above` font sizes of texts over them."""
+def _counts_below(data: pd.DataFrame, nearest_kept: list[Hashable]) -> dict[int, str]:
+    """Return words for the rows of variables kept: how many of those represented are drawn, if not all."""
+    heads = np.flatnonzero(data["R2"].isna()).tolist()
+    words = {}
+    for head, end in zip(heads, [*heads[1:], len(data)], strict=True):
+        count, drawn = nearest_kept.count(data["variable"].iloc[head]), end - head - 1
+        if not count:
+            words[head] = "represents no other"
+        elif drawn < count:
+            words[head] = f"{drawn} of {count} shown"
+    return words
+
+
+def rows_with_room(ax: Axes, height_above: float = 0.0, row_height: float = 0.0) -> int:
+    """Return how many named rows have room, below `height_above` font sizes of texts over the axes.
+
+    A row is as high as a name, or as `row_height` points.
+    """
     size = drawing.name_size()
     drawing.label_components(drawing.axes_for(ax, 0.0, 0.0), ("R²", ""), size)
     drawing.run_layout(ax)
