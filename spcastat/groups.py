@@ -202,7 +202,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
             seed=seed,
             n_jobs=jobs,
         )
-    categories = pd.Index(group.categories)
+    title = groups if isinstance(groups, str) else getattr(groups, "name", None)
+    categories = pd.Index(group.categories, name=title)
     count = None if unit is None else int(unit.max()) + 1
     serial = None if unit is not None or fit._source is None else fit._source.serial_correlation()
     return GroupComparison(fit, _table(X, W, code, fit, categories), comparison, categories, count, serial)

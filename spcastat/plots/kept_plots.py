@@ -201,7 +201,7 @@ def rows_with_room(ax: Axes, height_above: float = 0.0, row_height: float = 0.0)
     size = drawing.name_size()
     drawing.label_components(drawing.axes_for(ax, 0.0, 0.0), ("R²", ""), size)
     drawing.run_layout(ax)
-    return int((drawing.size_of(ax)[1] - height_above * size) / (NAME_HEIGHT * size))
+    return int((drawing.size_of(ax)[1] - height_above * size) / max(NAME_HEIGHT * size, row_height))
 
 
 def _name(ax: Axes, names: list[Hashable], heads: np.ndarray) -> None:

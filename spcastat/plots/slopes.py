@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from spcastat.plots import drawing
 from spcastat.plots.blocks import tick_text
 from spcastat.plots.drawing import MARKERS, line, shade
 from spcastat.plots.kept_plots import rows_with_room
-from spcastat.plots.legends import legend_above, write_legend
+from spcastat.plots.legends import legend_above, legend_size, title_of, write_legend
 from spcastat.plots.texts import labels_for, width_of
 from spcastat.plots.ticks import round_numbers
 
@@ -30,13 +31,13 @@ GAP, PANEL_END = 0.12, 0.06
 #: The least width of the panel of a component, in points, if names need room.
 SLOPE_PANEL = 45.0
 #: The share of the distance of two rows that the groups of one take, with the space around each.
-ROW_HEIGHT = 0.6
+ROW_HEIGHT = 0.8
+#: The size of the smallest marks in points: given axes have so few variables that no mark is smaller.
+SMALLEST_MARK = 2.6
 #: Points between two numbers, and the most numbers of a panel.
 SLOPE_NUMBER_GAP, MOST_SLOPE_NUMBERS = 5.0, 5
-#: Height of the legend, the names of the components and the note, in font sizes.
-OTHER_TEXTS = 6.0
-#: The size of a mark as a share of the height of its group in a row, at most.
-MARK_SHARE = 1.4
+#: Height of the note, in font sizes.
+NOTE_ROOM = 3.0
 #: What the note says if marks hide intervals.
 HIDDEN_INTERVALS = "Intervals not seen are narrower than the marks."
 #: Height of the names of the components above the axes, in font sizes.
@@ -64,6 +65,7 @@ def plot_slopes(
     ----------
     slopes : DataFrame
         With the columns "group", "component", "term", "loading", "estimate", "std_error" and "p_adjusted".
+        ``slopes.attrs["groups"]`` is the title of the legend.
     max_rows : int, optional
         The largest number of variables: those with the smallest adjusted p-values, then the largest loadings.
         Given axes show fewer variables if there is no room for their names.
@@ -92,8 +94,9 @@ def plot_slopes(
     names = list(dict.fromkeys(slopes["component"]))
     columns = [names[i] for i in drawing.positions(components, names)]
     terms, groups = list(dict.fromkeys(table["term"])), list(dict.fromkeys(slopes["group"]))
+    group_names, title = short_names(groups), title_of(pd.Series(name=slopes.attrs.get("groups")))
     ax = drawing.axes_of_known_size(ax)
-    if ax is not None and (limit := max(rows_with_room(ax, OTHER_TEXTS), 1)) < len(terms):
+    if ax is not None and (limit := _rows_with_room(ax, group_names, title)) < len(terms):
         table = plot_slopes_data(slopes, max_rows=limit, components=components)
         terms = list(dict.fromkeys(table["term"]))
     width = 1.3 + 0.075 * max(map(len, short_names(terms))) + 1.5 * len(columns)
@@ -135,15 +138,23 @@ def plot_slopes(
     ax.set_xlabel(f"Slope with {100 * level:g} % interval", fontsize=size + 1.0)
     draw_panels(ax, scale, columns, len(terms))
     width, height = drawing.size_of(ax)
-    mark = min(line(4.0), MARK_SHARE * ROW_HEIGHT * float(height) / (len(terms) * len(groups)))
+    mark = min(line(4.0), ROW_HEIGHT * float(height) / (len(terms) * len(groups)))
     for points in marks:
         points.set_markersize(mark)
     shortest = float(np.nanmin(np.concatenate(widths))) * float(width) / (len(columns) - GAP)
     hidden = HIDDEN_INTERVALS * (shortest < mark)
     drawing.write_note(ax, ["Slopes: of variables on scores.", *_sentences(slopes, table), hidden])
-    names = short_names(groups)
-    write_legend(ax, marks, names, size, **legend_above(ax, names, HEADING_ROOM))
+    legend_place = legend_above(ax, group_names, HEADING_ROOM, title)
+    write_legend(ax, marks, group_names, size, title=title, **legend_place)
     return ax
+
+
+def _rows_with_room(ax: Axes, groups: Sequence[str], title: str | None) -> int:
+    """Return how many variables have room in given axes, with a mark for each group: one or more."""
+    columns, size = legend_above(ax, groups, HEADING_ROOM, title)["ncols"], drawing.name_size()
+    legend = legend_size(groups, title, columns, size)[1] / size
+    row_height = SMALLEST_MARK * len(groups) / ROW_HEIGHT
+    return max(rows_with_room(ax, legend + HEADING_ROOM + NOTE_ROOM, row_height), 1)
 
 
 def _sentences(slopes: pd.DataFrame, table: pd.DataFrame) -> list[str]:
@@ -240,7 +251,12 @@ def _number_ticks(ax: Axes, scale: Panels, panels: np.ndarray) -> None:
         gaps = np.diff(np.append(places, places[0] + pitch)) - (widths + np.roll(widths, -1)) / 2
         return 2 <= len(numbers) <= MOST_SLOPE_NUMBERS and bool(gaps.min() >= SLOPE_NUMBER_GAP)
 
-    ticks = round_numbers(low, high, has_room, steps=(1, 2, 3, 4, 5))
+    # without room for numbers on both sides of zero, those of the longer one
+    one_sided = (low, high / 2) if high < -low else (low / 2, high)
+    for limits in ((low, high), one_sided):
+        ticks = round_numbers(*limits, has_room, steps=(1, 2, 3, 4, 5))
+        if len(ticks):
+            break
     labels = [tick_text(tick) for tick in ticks]
     if len(ticks):
         ax.xaxis.remove_overlapping_locs = False

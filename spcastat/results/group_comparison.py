@@ -32,6 +32,7 @@ class GroupComparison(Picklable, Outcome):
     table : DataFrame
     comparison : GroupSlopes
     groups : pandas.Index of length G
+        Its name, if it has one, is the title of the legend of the plot.
     clusters : int or None
         The number of clusters.
     serial : float or None
@@ -179,6 +180,8 @@ class GroupComparison(Picklable, Outcome):
         -------
         Axes
         """
+        slopes = self.slopes
+        slopes.attrs["groups"] = self._groups.name
         return plots.plot_slopes(
-            self.slopes, max_rows=max_rows, components=components, level=level, palette=palette, ax=ax
+            slopes, max_rows=max_rows, components=components, level=level, palette=palette, ax=ax
         )
