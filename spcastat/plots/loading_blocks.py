@@ -41,8 +41,8 @@ HEADING_LINES, NEXT_BLOCK = 1, 0.6
 FEWEST_BLOCK_LINES = 2
 #: Space between columns of blocks, in points.
 BLOCK_COLUMN_GAP = 18.0
-#: The smallest width of a column, in font sizes.
-NARROWEST_COLUMN = 14.0
+#: The smallest width of a column in font sizes, and that of one whose bars all have their numbers.
+NARROWEST_COLUMN, NARROWEST_NUMBERED = 14.0, 10.0
 #: Bars take this share of a column, between so many font sizes, and then what the names leave.
 BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
 #: Where there is more room than needed, lines are up to so many times as high.
@@ -190,6 +190,8 @@ class LoadingColumns:
         self.rest = Block(ax, [])  # says how many components have no room
         self.caption = caption
         self.caption_lines = [Block(ax, [], heading_weight="normal") for _ in range(CAPTION_LINES)]
+        for words in self.caption_lines:
+            words.ink = drawing.shade(ax, 0.7)  # the grey of notes
         ends = [end for block in blocks for row in block.rows for end in row.ends]
         ends += [block.threshold for block in blocks if block.threshold is not None]
         self.span = min(ends), max(ends)
@@ -228,8 +230,7 @@ class LoadingColumns:
         has_intervals = any(row.interval for block in self.blocks for row in block.rows)
         if self._without_room(placed) and not has_intervals:
             numbered = self._best_placed(width, height, False)
-            have_numbers = all(layout.values for layout, _, _ in numbered if layout.labels)
-            if have_numbers and self._without_room(numbered) < self._without_room(placed):
+            if _have_numbers(numbered) and self._without_room(numbered) < self._without_room(placed):
                 return numbered
         return placed
 
@@ -248,8 +249,12 @@ class LoadingColumns:
         largest = max(smallest, LARGEST_FONT * float(matplotlib.rcParams["font.size"]))
         best_cost, best_layouts = self._attempt(smallest, 1, width, height, scale)
         for size in np.unique(np.linspace(smallest, largest, TEXT_SIZES))[::-1].tolist():
-            for count in range(1, min(_most_columns(width, size), len(self.blocks)) + 1):
+            wide_columns = _most_columns(width, size, NARROWEST_COLUMN)
+            columns = _most_columns(width, size, NARROWEST_NUMBERED)
+            for count in range(1, min(columns, len(self.blocks)) + 1):
                 cost, placed = self._attempt(size, count, width, height, scale)
+                if count > wide_columns and not _have_numbers(placed):
+                    continue
                 cost += self.column_cost * (count - 1) - POINT_VALUE * (size - smallest)
                 if cost < best_cost:
                     best_cost, best_layouts = cost, placed
@@ -274,7 +279,7 @@ class LoadingColumns:
     ) -> tuple[float, list[Placed]]:
         """Return the cost, and layout and position of every block, with this size of text and columns."""
         attempt = self._placed(size, count, width, height, scale, True)
-        if all(layout.values for layout, _, _ in attempt[1] if layout.labels):
+        if _have_numbers(attempt[1]):
             return attempt
         cost, placed = self._placed(size, count, width, height, scale, False)
         return cost + NUMBERS_COST, placed
@@ -445,9 +450,14 @@ def _spread(placed: Sequence[Placed], height: float) -> list[Placed]:
     return [*spread, *((layout, x, y + lower) for layout, x, y in caption)]
 
 
-def _most_columns(width: float, size: float) -> int:
-    """Return how many columns have room beside one another."""
-    return max(int((width + BLOCK_COLUMN_GAP) / (NARROWEST_COLUMN * size + BLOCK_COLUMN_GAP)), 1)
+def _have_numbers(placed: Sequence[Placed]) -> bool:
+    """Return whether all bars have their numbers."""
+    return all(layout.values for layout, _, _ in placed if layout.labels)
+
+
+def _most_columns(width: float, size: float, narrowest: float) -> int:
+    """Return how many columns have room beside one another, each of so many font sizes or more."""
+    return max(int((width + BLOCK_COLUMN_GAP) / (narrowest * size + BLOCK_COLUMN_GAP)), 1)
 
 
 def balanced(needs: Sequence[float], count: int) -> list[range]:

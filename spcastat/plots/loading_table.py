@@ -128,7 +128,8 @@ class LoadingTable(Artist):
             ax.set_ylim(lines, 0)
         caption = self._caption_height()
         depth = min(height - heading - caption, lines * TALLEST_ROW * self.size)
-        free = max(names_width - self._widest(self.labels), 0.0) / 2.0  # where cells would be too wide
+        beside = [*self.labels, *self._last_line()]
+        free = max(names_width - self._widest(beside), 0.0) / 2.0  # where cells would be too wide
         cells_left, cells_right = (place.x0 + (x - free) * pixels for x in (names_width, width))
         top = place.y1 - heading * pixels
         cells = Bbox.from_extents(cells_left, top - depth * pixels, cells_right, top)
@@ -172,9 +173,13 @@ class LoadingTable(Artist):
         self.hidden = p - len(self.rows) + self.undrawn
         names = [self.names[i] for i in self.rows]
         self.labels = labels_for(names, [room] * len(names), self.size)
-        last_line = [f"and {self.hidden:,} more"] if self.hidden else []
-        names_width = max(self._widest([*self.labels, *last_line]), width - WIDEST_CELL * self.size * k)
+        beside = [*self.labels, *self._last_line()]
+        names_width = max(self._widest(beside), width - WIDEST_CELL * self.size * k)
         return min(names_width, width - 2.0 * k), depth
+
+    def _last_line(self) -> list[str]:
+        """Return the line on variables without a row; nothing if all have one."""
+        return [f"and {self.hidden:,} more"] if self.hidden else []
 
     def _shares_within(self, cell: float) -> tuple[Sequence[str], float]:
         """Return the shares that have room in cells of this width in points, none if none has; their size."""
@@ -248,9 +253,8 @@ class LoadingTable(Artist):
                 black = float(colour @ [0.299, 0.587, 0.114]) > LIGHT
                 style = {"fontsize": number, "color": "#111111" if black else "white"}
                 yield self._text(x + 0.5 * width, y, words, ha="center", **style)
-        if self.hidden:
+        for words in self._last_line():
             y = self.cells.y1 - (len(self.rows) + 0.5) * pitch
-            words = f"and {self.hidden:,} more"
             yield self._text(self.cells.x0 - LABEL_GAP * pixels, y, words, ha="right", fontstyle="italic")
         yield from self._section_parts(pitch)
 
@@ -259,7 +263,7 @@ class LoadingTable(Artist):
         size = self._caption_size()
         for line, words in enumerate(reversed(self.caption)):
             y = self.box.y0 + (line + 0.4) * BLOCK_LINE * size * pixels
-            yield self._text(self.box.x0, y, words, fontsize=size)
+            yield self._text(self.box.x0, y, words, fontsize=size, color=drawing.shade(self.ax, 0.7))
 
     def _section_parts(self, pitch: float) -> Iterator[Artist]:
         """Yield lines between sections of variables, and their names at the right edge."""

@@ -744,11 +744,21 @@ def test_a_loading_of_one_column_among_thousands_is_a_line_from_zero():
 def test_a_column_of_fewer_components_uses_its_room():
     rng = np.random.default_rng(0)
     values = np.where(rng.random((200, 3)) < 0.15, rng.standard_normal((200, 3)), 0.0)
-    loadings = pd.DataFrame(values, [f"g{i}" for i in range(200)], ["PC1", "PC2", "PC3"])
+    loadings = pd.DataFrame(values, [f"probe number {i}" for i in range(200)], ["PC1", "PC2", "PC3"])
     _, axes = plt.subplots(figsize=(3.4, 3.0), layout="constrained")
     first, second, last = drawn(plot_loadings(loadings, kind="blocks", ax=axes))
     assert len(first.layout.labels) == len(second.layout.labels)
     assert len(last.layout.labels) > 1.5 * len(first.layout.labels)
+
+
+def test_components_with_short_names_stand_in_narrow_columns_with_all_their_numbers(make_loadings):
+    """Three columns in 3.4 inches have room for 15 variables each, and two have not."""
+    loadings = make_loadings(2000, 3, 15).rename(lambda name: name.replace("variable ", "g"))
+    _, axes = plt.subplots(figsize=(3.4, 3.0), layout="constrained")
+    blocks = drawn(plot_loadings(loadings, kind="blocks", ax=axes))
+    assert [len(block.layout.labels) for block in blocks] == [15, 15, 15]
+    assert all(block.layout.values for block in blocks)
+    assert len({block.corner[0] for block in blocks}) == 3
 
 
 def test_components_that_are_cut_alike_stand_in_columns_of_equal_length(make_loadings):
