@@ -551,6 +551,11 @@ def correlation_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 # --- texts --------------------------------------------------------------------------------------
 
 
+def typeset(text: str) -> str:
+    """Return a sentence of a print as it stands in a plot: "≤" for "<=", "≥" for ">="."""
+    return text.replace("<=", "≤").replace(">=", "≥")
+
+
 def write(ax: Axes, text: str, at: Any, away: tuple[float, float] = (0.0, 0.0), **style: Any) -> Annotation:
     """Write plain text, by default in data units, at a distance in points from a position; return it."""
     plain: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False, "parse_math": False}
@@ -579,7 +584,8 @@ def write_note(ax: Axes, sentences: Iterable[str], last_panel: Any = None) -> An
 
     style: dict[str, Any] = {"va": "top", "fontsize": _note_size(), "color": shade(ax, 0.7), "gid": NOTE}
     style["xycoords"] = (names_beside, numbers_below)
-    lines = wrapped(" ".join(filter(None, sentences)), NOTE_WIDTH * place_width(ax) / HINTED, _note_size())
+    words = typeset(" ".join(filter(None, sentences)))
+    lines = wrapped(words, NOTE_WIDTH * place_width(ax) / HINTED, _note_size())
     return write(ax, "\n".join(lines), (0.0, 0.0), (0, -4.0), **style)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -29,6 +29,14 @@ DRAWN_MEASURES = {name: one.legend for name, one in MEASURES.items()} | {
     "score_correlation": "largest score |r|",
     "cpev": "CPEV of the loadings",
     "fit": "kept by the sparse coordinates",
+}
+#: Measures, and what they are beside, that a note defines -> the sentence.
+DEFINITIONS = {
+    "adjusted": "Adjusted: variance beyond that of earlier components.",
+    "pev": "PEV: variance after projection on the loadings.",
+    "least_squares": "Least squares: variance that the scores predict.",
+    "dense": "Dense PCA: all loadings nonzero.",
+    "card": "Cardinality: nonzero loadings of a component.",
 }
 #: Horizontal axis of a path -> its label.
 _ACROSS = {
@@ -154,9 +162,14 @@ def plot_path(
     if "PCA" in data:
         _dense_line(ax, float(data["PCA"].iloc[-1]))
     counts = data.index.to_numpy(dtype=float)
-    if unit == "%":
-        drawing.write_note(ax, _units(names, kinds, total))
+    sentences = _units(names, kinds, total) if unit == "%" else []
+    drawing.write_note(ax, [*sentences, *definitions([*names, *["dense"] * ("PCA" in data)])])
     return _labelled(ax, _ACROSS[x], unit, whole=x != "cpzc" and not _made_logarithmic(ax, counts, WIDE_PATH))
+
+
+def definitions(names: Iterable[str]) -> list[str]:
+    """Return the sentences of a note that define measures and what else is drawn, as far as one needs it."""
+    return [DEFINITIONS[name] for name in DEFINITIONS if name in set(names)]
 
 
 def _units(names: Sequence[str], kinds: Sequence[str], total: str) -> list[str]:
@@ -210,7 +223,8 @@ def plot_choice(
     Parameters
     ----------
     table : DataFrame
-        One row for each candidate, such as ``choose(...).table``.
+        One row for each candidate, such as ``choose(...).table``. ``table.attrs["note"]`` is written below
+        the plot.
     by : {"cv", "ebic", "bic", "is", "variance"}
         The criterion. For "cv" a band shows plus and minus one standard error.
     dense : float, optional
@@ -255,12 +269,14 @@ def plot_choice(
         )
         label_of_choice += " (unequal)" * bool(unequal["chosen"].any())
         if len(remaining := unequal[~unequal["chosen"].astype(bool)]):
-            dots |= {"marker": "s", "ls": "none", "label": "unequal"}
+            dots |= {"marker": "s", "ls": "none", "label": "unequal cardinalities"}
             ax.plot(remaining.index, remaining["value"], **dots)
     diamond: dict[str, Any] = {"color": orange, "marker": "D", "markersize": line(8), "ls": "none"}
     ax.plot(x[mark], data["value"].to_numpy()[mark], label=label_of_choice, zorder=4, **diamond)
     if dense is not None:
         _dense_line(ax, dense)
+    drawn = ["card"] * bool(len(unequal)) + ["dense"] * (dense is not None)
+    drawing.write_note(ax, [table.attrs.get("note", ""), *definitions(drawn)])
     return _labelled(
         ax, "Nonzero loadings, all components", label, whole=not _made_logarithmic(ax, x, WIDE_CHOICE)
     )
@@ -375,6 +391,7 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     title = "fit (nonzeros)" if counted else None
     place = {**legend_above(ax, fits), "ncols": 1}
     write_legend(ax, None, fits, size, title=title, **place)
+    drawing.write_note(ax, definitions(data.columns))
     return ax
 
 
@@ -397,8 +414,10 @@ VALUE_AXES = {
 #: Height of the number of a point in font sizes, its distance from the point, and from the next number.
 NUMBER_HEIGHT, NUMBER_ABOVE, NUMBER_GAP = 1.25, 4, 2.0
 #: What the note says if a bar is above the line by more than this share of the height of the line.
-HIGHER_BAR = "A later sparse component may have more variance than the dense one of its number."
+HIGHER_BAR = "A later sparse component may have more variance than the dense one."
 VISIBLE = 0.01
+#: Up to so many components have all their shares in the note if some have no room in the plot.
+MOST_SHARES = 6
 #: The least space between two names of components, in points.
 NAME_SPACE = 6.0
 #: The least space between the legend and what is drawn, in font sizes.
@@ -433,6 +452,7 @@ def screeplot(
         ``variance.attrs["total"]`` is the name of the total for the axis, by default "total variance".
     spectrum : array-like, optional
         All eigenvalues of the covariance matrix, descending; by default the first k, from `variance`.
+        ``spectrum.attrs["note"]`` is written below the plot.
     kind : {"variance", "share", "cumulative"}
         Variances; their shares of the total; or cumulative shares.
     sparse : bool
@@ -443,7 +463,7 @@ def screeplot(
         line: dense components above it have more variance than components of data without structure. Marks
         of the components before the first one below it are filled. The method of a fit also takes what
         `choose_k` or `choose` returned. With ``attrs["note"]``, which is written below the plot, thresholds
-        fill the marks and have no line.
+        fill the marks and have no line; ``attrs["quantile"]`` is the share of such data below them.
     k : int, optional
         The number of components chosen, which a vertical line marks; the marks of the dense components up to
         this number are filled instead.
@@ -507,8 +527,8 @@ def screeplot(
         if len(filled):
             marks |= {"mfc": ink(ax), "color": ink(ax), "ls": "none", "zorder": 4, "clip_on": False}
             ax.plot(filled + 1, values["dense"].iloc[filled], **marks)
-    note = getattr(parallel, "attrs", {}).get("note", "")
-    if note:  # thresholds on another scale are no line
+    notes = [_attribute(spectrum, "note"), *_on_parallel_analysis(parallel)]
+    if _attribute(parallel, "note"):  # thresholds on another scale are no line
         values = values.drop(columns="parallel")
     if "parallel" in values:
         threshold_count = int(values["parallel"].notna().sum())
@@ -524,10 +544,43 @@ def screeplot(
     value_label = _in_lines(ax, VALUE_AXES[kind].format(total=total))
     drawing.label_components(ax, (ax.get_xlabel(), value_label), drawing.name_size())
     _legend(ax, values, k or 0)
+    notes.append(HIGHER_BAR * _has_higher_bar(values, kind, bars))
+    notes += definitions(["adjusted", "dense"] * bool(bars and sparse))
     if kind == "share":
-        _write_shares(ax, values, bars)
-    drawing.write_note(ax, [HIGHER_BAR * _has_higher_bar(values, kind, bars), note])
+        _write_shares_and_note(ax, values, bars, notes)
+    else:
+        drawing.write_note(ax, notes)
     return ax
+
+
+def _attribute(table: Any, name: str) -> Any:
+    """Return an attribute that a table was given with, "" without it."""
+    return getattr(table, "attrs", {}).get(name, "")
+
+
+def _on_parallel_analysis(parallel: Any) -> list[str]:
+    """Return the sentence of the note on thresholds of parallel analysis: their own, or what they are."""
+    if note := _attribute(parallel, "note"):
+        return [note]
+    quantile = _attribute(parallel, "quantile")
+    return [f"Parallel analysis: {100 * quantile:g} % quantile of noise."] if quantile else []
+
+
+def _write_shares_and_note(ax: Axes, values: pd.DataFrame, bars: int, sentences: Sequence[str]) -> None:
+    """Write percentages in the plot and, if some of the first ones have no room there, also in the note."""
+    in_words = _shares_in_words(values, bars)
+    note = drawing.write_note(ax, [*in_words, *sentences])
+    if _write_shares(ax, values, bars) and in_words and note is not None:
+        note.remove()
+        drawing.write_note(ax, sentences)
+
+
+def _shares_in_words(values: pd.DataFrame, bars: int) -> list[str]:
+    """Return the shares of the first components in a sentence."""
+    first = values.iloc[: min(bars, MOST_SHARES)]
+    lists = [f"{name} {', '.join(f'{share:.1f}' for share in first[name])}" for name in ("sparse", "dense")]
+    start = f"First {len(first)}, %: " if len(first) < bars else "%: "
+    return [f"{start}{'; '.join(lists)}."] if len(first) else []
 
 
 def _has_higher_bar(values: pd.DataFrame, kind: str, bars: int) -> bool:
@@ -608,26 +661,29 @@ def screeplot_data(
     return data.set_axis(names).iloc[: max(k, count)]
 
 
-def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
+def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> bool:
     """Write percentages at the bottom of the bars and beside points, up to one where another line is.
 
-    A bar whose bottom a line crosses has none.
+    A bar whose bottom a line crosses has none. Return whether the first `k` components have all of theirs.
     """
+    drawing.run_layout(ax)
     size = drawing.SMALLEST_NAME
-    pitch = drawing.name_room(ax, 1.0) / len(data)
+    pitch = float(drawing.size_of(ax)[0]) / len(data)
     decimals = 1 if HINTED * width_of("00.0", size) + NUMBER_GAP < pitch else 0
     if HINTED * width_of("00", size) + NUMBER_GAP > pitch:
-        return
+        return False
     style: dict[str, Any] = {"va": "bottom", "fontsize": size, "color": ink(ax), "zorder": 4}
     high = 1.06 * ax.get_ylim()[1]
     ax.set_ylim(0.0, high)
     height = (NUMBER_ABOVE + NUMBER_HEIGHT * size) / float(drawing.size_of(ax)[1]) * high
     lines = [name for name in ("dense", "parallel") if name in data]
-    nothing, places = pd.Series(np.nan, data.index), np.arange(len(data))
+    nothing, places, missing = pd.Series(np.nan, data.index), np.arange(len(data)), 0
     for i, (sparse, dense) in enumerate(zip(data["sparse"], data["dense"], strict=True)):
         nearby = [np.interp(i + np.array([-0.5, 0.0, 0.5]), places, data[name]) for name in lines]
         if i < k and np.isfinite(sparse) and not np.nanmin(nearby, initial=np.inf) < height:
             drawing.write(ax, f"{sparse:.{decimals}f}", (i + 1, 0.0), (0, 2), ha="center", **style)
+        else:
+            missing += i < k
         text = f"{dense:.{decimals}f}"
         beside = i + np.array([0.0, width_of(text, size) / pitch])
         noise = np.interp(beside, places, data.get("parallel", nothing).fillna(0.0))
@@ -636,6 +692,9 @@ def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
             drawing.write(ax, text, (i + 1, dense), (1, NUMBER_ABOVE), ha="left", **style)
         elif i >= k:
             break
+        else:
+            missing += 1
+    return not missing
 
 
 def _ticks(ax: Axes, names: list[Any], k: int, number: int) -> None:

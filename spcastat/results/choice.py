@@ -167,20 +167,20 @@ class ComponentChoice(Outcome):
         Axes
         """
         tests = self._tests
-        noise = tests.table["noise"]
+        noise = tests.table["noise"].copy()
+        noise.attrs["quantile"] = 1.0 - self.alpha
         count = max(FEWEST_EIGENVALUES, len(noise))
-        eigenvalues = tests.spectrum["eigenvalue"]
+        eigenvalues = tests.spectrum["eigenvalue"].copy()
+        is_masked = bool((eigenvalues.to_numpy()[: self.k] < noise.to_numpy()[: self.k]).any())
+        remark = " This test of noise removes the earlier components, parallel analysis does not." * is_masked
+        eigenvalues.attrs["note"] = choice_tables.number_reason(tests) + remark
         options: dict[str, Any] = {"parallel": noise, "k": self.k, "max_components": count}
         ax = plots.screeplot(None, eigenvalues, sparse=False, ax=ax, **options)
         if tests.large is not None:
             ax.set_ylabel("Variance (large rows shrunk)")
-        is_masked = bool((eigenvalues.to_numpy()[: self.k] < noise.to_numpy()[: self.k]).any())
-        remark = "This test of noise removes the earlier components, parallel analysis does not."
-        reason = choice_tables.number_reason(tests).replace("<=", "≤")
-        plots.write_note(ax, [reason, *[remark] * is_masked])
         return ax
 
-    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray | pd.Series:
+    def _noise_for(self, spectrum: np.ndarray) -> pd.Series:
         """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
 
         If large rows were shrunk for the analysis, the thresholds are multiplied so that a component of the
@@ -201,10 +201,12 @@ class ComponentChoice(Outcome):
             )
         self._require_data_of(spectrum, "parallel=")
         noise = tests.table["noise"].to_numpy(dtype=float)
+        values = pd.Series(noise)
+        values.attrs["quantile"] = 1.0 - self.alpha
         if tests.large is None:
-            return noise
+            return values
         shrunk = tests.spectrum["eigenvalue"].to_numpy(dtype=float)[: len(noise)]
-        values = pd.Series(noise * np.where(shrunk > 0, spectrum[: len(noise)] / shrunk, 1.0))
+        values *= np.where(shrunk > 0, spectrum[: len(noise)] / shrunk, 1.0)
         values.attrs["note"] = (
             "Parallel analysis is of the data with large rows shrunk, whose eigenvalues differ."
         )
@@ -541,9 +543,9 @@ class Choice(Summary):
         The reason for the choice is written below the plot.
         """
         choice = self._reasons
-        ax = plots.plot_choice(choice.table, by=self.by, dense=choice.dense_error, ax=ax)
-        plots.write_note(ax, [choice_tables.choice_reason(choice)])
-        return ax
+        table = choice.table.copy(deep=False)
+        table.attrs["note"] = choice_tables.choice_reason(choice)
+        return plots.plot_choice(table, by=self.by, dense=choice.dense_error, ax=ax)
 
     def report(
         self,
@@ -600,7 +602,7 @@ class Choice(Summary):
             row_groups=fit._by_row(groups, "groups"),
         )
 
-    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray | pd.Series:
+    def _noise_for(self, spectrum: np.ndarray) -> pd.Series:
         """Return the thresholds of parallel analysis; see `ComponentChoice._noise_for`."""
         if self._k_choice is None:
             raise OptionError(

@@ -110,11 +110,22 @@ def test_shares_are_written_beside_what_is_drawn(fit):
     """As percentages: those of sparse components at the feet of the bars, those of PCA above bars."""
     ax = fit.screeplot(kind="share")
     data = 100 * screeplot_data(fit.variance, fit.eigenvalues, kind="share")
-    written = [text.get_text() for text in ax.texts]
+    written = [text.get_text() for text in ax.texts if text.get_gid() != "note"]
     sparse = [f"{share:.1f}" for share in data["sparse"].dropna()]
     dense = [f"{share:.1f}" for share in data["dense"][~(data["sparse"] > data["dense"])]]
     assert sorted(written) == sorted(sparse + dense)
-    assert not list(fit.screeplot(kind="variance").texts)
+    assert {text.get_gid() for text in fit.screeplot(kind="variance").texts} == {"note"}
+
+
+def test_shares_without_room_are_in_the_note():
+    """All those of the fitted components, sparse and dense, if one of them has no room in the plot."""
+    spectrum = 84.0 * 0.3 ** np.arange(12)
+    adjusted = np.array([0.4, 0.05, 0.03]) * 84.0
+    columns = {"adjusted variance": adjusted, "share of total": adjusted / spectrum.sum()}
+    table = pd.DataFrame({**columns, "cumulative PCA": np.cumsum(spectrum[:3]) / spectrum.sum()})
+    axes = plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots()
+    ax = screeplot(table.set_axis(["PC1", "PC2", "PC3"]), spectrum, kind="share", ax=axes)
+    assert "%: sparse 28.0, 3.5, 2.1; dense 70.0, 21.0, 6.3." in note_of(ax)
 
 
 @pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (6.4, 4.8)])
@@ -347,8 +358,10 @@ def test_the_plot_of_a_number_of_components_states_it_and_its_reason():
     ax = choice.plot()
     assert f"chosen: k = {choice.k}" in [text.get_text() for text in ax.get_legend().get_texts()]
     words = " ".join(note_of(ax).split())
-    assert words
-    assert choice.reason.replace("<=", "≤").startswith(words)
+    reason, separator, rest = words.partition(" Parallel analysis: 95 % quantile of noise.")
+    assert separator
+    assert not rest
+    assert choice.reason.replace("<=", "≤").startswith(reason)
     ax.figure.canvas.draw()
     right = max(text.get_window_extent().x1 for text in ax.texts)
     assert right <= ax.figure.bbox.x1
@@ -370,9 +383,9 @@ def test_a_bar_above_the_line_is_explained():
 
     assert "may have more variance than the dense one" in " ".join(notes()).replace("\n", " ")
     assert notes(kind="share")
-    assert not notes(kind="cumulative")
+    assert not any("dense one" in note for note in notes(kind="cumulative"))
     variance.loc["PC3", "adjusted variance"] = 1.0
-    assert not notes()
+    assert not any("dense one" in note for note in notes())
 
 
 @pytest.mark.parametrize("size", [(3.4, 3.0), (6.0, 4.4)])
