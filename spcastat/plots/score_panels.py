@@ -17,7 +17,7 @@ from spcastat.labels import HEADING_WIDTH, short_names
 from spcastat.plots import drawing
 from spcastat.plots.drawing import accents, area, line, need_coloured, shade
 from spcastat.plots.legends import EDGE_SPACE, legend_above, legend_size, title_of, write_legend
-from spcastat.plots.names import Names
+from spcastat.plots.names import HALO, NAME_HEIGHT, Names
 from spcastat.plots.score_plots import (
     Group,
     dots,
@@ -49,6 +49,10 @@ MOST_ROWS_MARKED = 1000
 PAIR_AREA = 8000.0
 #: Space between the labels of two panels, in font sizes.
 LABEL_SPACE = 0.5
+#: The lowest panel of coordinates as a share of its place, whatever the room of its title.
+LOWEST_PANEL = 0.5
+#: So many points of a stem are kept free of names.
+STEM_POINTS = 8
 #: Room above a pair for its correlation, in font sizes.
 TITLE_ROOM = 1.9
 
@@ -441,7 +445,8 @@ def plot_coordinates(
     """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, Figure 2).
 
     Nonzero coordinates are drawn as stems, zeros as small dots on the line. If rows have names, the rows with
-    the three largest coordinates are labelled.
+    the three largest coordinates are labelled. Rows are at their labels if these are successive numbers, else
+    at 1, 2, ...
 
     Parameters
     ----------
@@ -469,8 +474,11 @@ def plot_coordinates(
     n, k = values.shape
     ax = drawing.axes_for(ax, 7.0, 0.7 + 1.5 * k)
     kinds = list(groups_of(ax, categories, n, palette))
-    row, size = np.arange(1, n + 1), drawing.name_size()
-    for j, panel in enumerate(drawing.stacked(ax, values.columns, PANEL_HEIGHT)):
+    (row, label), size = _row_numbers(values.index), drawing.name_size()
+    drawing.run_layout(ax)
+    title_share = TITLE_ROOM * size * k / float(drawing.size_of(ax)[1])  # of the place of a panel
+    height = min(PANEL_HEIGHT, max(1.0 - title_share, LOWEST_PANEL))
+    for j, panel in enumerate(drawing.stacked(ax, values.columns, height)):
         column = values.iloc[:, j].to_numpy(dtype=float)
         zero = column == 0
         panel.axhline(0, color=shade(panel, 0.35), linewidth=line(0.7), zorder=1)
@@ -490,25 +498,38 @@ def plot_coordinates(
             names = [kind.name for kind in kinds]
             place = legend_above(panel, names, TITLE_ROOM)
             write_legend(panel, [kind.mark() for kind in kinds], names, size, **place)
-        _name_rows(panel, values.index, column)
+        _name_rows(panel, values.index, row, column)
         title = f"{int((~zero).sum())} of {n} nonzero"
         panel.set_title(title, fontsize=size, color=shade(panel, 0.75), pad=2)
-        panel.set_xlim(0.5 - 0.01 * n, n + 0.5 + 0.01 * n)
-        panel.yaxis.set_major_locator(InnerTicks(size, 1.0 / PANEL_HEIGHT - 1.0))
+        panel.set_xlim(row[0] - 0.5 - 0.01 * n, row[-1] + 0.5 + 0.01 * n)
+        panel.yaxis.set_major_locator(InnerTicks(size, 1.0 / height - 1.0))
+        panel.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         panel.tick_params(labelsize=size)
-        panel.set_xlabel("Row" if j == k - 1 else "", fontsize=size + 1.0)
+        panel.set_xlabel(label if j == k - 1 else "", fontsize=size + 1.0, parse_math=False)
+    drawing.run_layout(ax)  # ticks of the panels follow their sizes
     return ax
 
 
-def _name_rows(panel: Axes, index: pd.Index, column: np.ndarray) -> None:
-    """Name the rows of the largest coordinates, if rows have names."""
-    size, places = drawing.name_size(), np.column_stack([np.arange(1, len(column) + 1), column])
-    texts = Names(panel, size, places)
+def _row_numbers(index: pd.Index) -> tuple[np.ndarray, str]:
+    """Return the labels of rows if they are successive whole numbers, else 1, 2, ...; and what they are."""
+    numbers = None if index.hasnans else real_array(index)
+    if numbers is not None and (np.diff(numbers) == 1.0).all() and numbers[0].is_integer():
+        return numbers, title_of(index) or "Row"
+    return np.arange(1, len(index) + 1), "Row, counted from 1"
+
+
+def _name_rows(panel: Axes, index: pd.Index, row: np.ndarray, column: np.ndarray) -> None:
+    """Name the rows of the largest coordinates, if rows have names, beside the stems."""
+    size, places = drawing.name_size(), np.column_stack([row, column])
+    heights = np.linspace(1.0 / STEM_POINTS, 1.0, STEM_POINTS)
+    stems = np.column_stack([np.repeat(row, STEM_POINTS), np.outer(column, heights).ravel()])
+    texts = Names(panel, size, stems[np.repeat(column != 0, STEM_POINTS)])
     labels = row_labels(None, index, np.abs(column))
     for i in np.argsort(-np.abs(column), kind="stable").tolist():
         if labels[i] and column[i] != 0:
             texts.add(places[i], labels[i], shade(panel, 0.75))
-    panel.margins(y=0.15)
+    beside_top = NAME_HEIGHT * size / 2.0 + HALO + 1.0  # of a name beside the longest stem
+    panel.margins(y=max(0.15, beside_top / max(float(drawing.size_of(panel)[1]) - 2.0 * beside_top, 1.0)))
 
 
 @explained

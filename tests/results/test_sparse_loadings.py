@@ -435,7 +435,7 @@ def test_the_map_of_figure_2(three):
         drawn = [c.get_offsets() for c in panel.collections if hasattr(c, "get_sizes")]
         points = np.vstack([offsets for offsets in drawn if len(offsets)])
         points = points[np.argsort(points[:, 0])]
-        np.testing.assert_array_equal(points[:, 0], np.arange(1, 31))
+        np.testing.assert_array_equal(points[:, 0], fit.coordinates.index)
         np.testing.assert_allclose(points[:, 1], fit.coordinates[component])
     assert list(plot_coordinates_data(fit.coordinates, components=[2]).columns) == ["PC2"]
 
