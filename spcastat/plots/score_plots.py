@@ -472,7 +472,8 @@ def plot_diagnostics(
     for i in labelled.tolist():
         texts.add(xy[i], labels_of_rows[i], shade(ax, 0.75), most_covered=TIP_COVER)
     axes_in_words = "T²: distance within the components. Q: squared residual."
-    drawing.write_note(ax, [axes_in_words, *_limits_in_words(limits, points["beyond"])])
+    counted = "Rows are counted from 1." * (len(labelled) > 0 and not points.index.is_unique)
+    drawing.write_note(ax, [axes_in_words, *_limits_in_words(limits, points["beyond"]), counted])
     return ax
 
 
