@@ -16,6 +16,7 @@ from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import accents, ink, line, shade
 from spcastat.plots.legends import legend_above, write_legend
 from spcastat.plots.names import NAME_HEIGHT
+from spcastat.plots.ticks import NumbersFromOne
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 LEAST_ROOM = 0.4
 #: A bar of a smaller value has its number.
 SHORT_BAR = 0.02
+#: The sentence of the note on the lines and bars of PCA.
+AS_MANY_COMPONENTS = "PCA: as many components, of all variables."
 #: The most rows of a new figure.
 MOST_DRAWN_ROWS = 300
 #: Largest number of variables kept that can be drawn.
@@ -72,13 +75,14 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     if m is not None:
         dotted: dict[str, Any] = {"linewidth": line(1.1), "linestyle": ":", "zorder": 1}
         ax.axvline(m, color=shade(ax, 0.6), label="kept", **dotted)
-    ax.locator_params(axis="x", integer=True, nbins=8)
+    ax.xaxis.set_major_locator(NumbersFromOne())
     ax.margins(x=0.1)  # no line is on the vertical axis
     ax.ticklabel_format(axis="y", useOffset=False)
     size = drawing.name_size()
     drawing.label_components(ax, ("Variables kept", "% of the variance"), size)
     names = ax.get_legend_handles_labels()[1]
     write_legend(ax, None, names, size, **legend_above(ax, names))
+    drawing.write_note(ax, [AS_MANY_COMPONENTS])
     return ax
 
 
@@ -99,6 +103,7 @@ def _draw_one_number(ax: Axes | None, data: pd.DataFrame) -> Axes:
     ax.set_xlim(0, 100)
     count = plural(int(data.index[0]), "variable")
     drawing.label_components(ax, (f"% of the variance, {count} kept", ""), size)
+    drawing.write_note(ax, [AS_MANY_COMPONENTS])
     return ax
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from spcastat.config import elements, explained, flag, listed, one_of, real_number, shown, whole_number
@@ -19,6 +18,7 @@ from spcastat.plots import drawing
 from spcastat.plots.drawing import MARKERS, accents, colours_of, ink, line, shade
 from spcastat.plots.legends import EDGE_SPACE, legend_above, legend_size, write_legend
 from spcastat.plots.texts import HINTED, labels_for, width_of, wrapped
+from spcastat.plots.ticks import NumbersFromOne
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
@@ -715,20 +715,6 @@ def _ticks(ax: Axes, names: list[Any], k: int, number: int) -> None:
     style: dict[str, Any] = {"rotation": 45, "ha": "right"} if is_turned else {}
     ax.set_xticks(range(1, count + 1), texts, parse_math=False, **style)
     ax.set_xlabel(f"The {remarks[0]} components" if remarks else "")
-
-
-class NumbersFromOne(MaxNLocator):
-    """Locator of numbers of components that begins with 1: 1, 3, 5, ... or 1, 5, 10, ..."""
-
-    def __init__(self) -> None:
-        super().__init__("auto", steps=[1, 2, 5, 10], integer=True)
-
-    def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Return the numbers between these limits."""
-        numbers = np.unique(np.round(super().tick_values(vmin, vmax)))
-        if np.diff(numbers).min(initial=np.inf) == 2.0:
-            return numbers[numbers > 0] - 1.0
-        return np.unique(np.maximum(numbers, 1.0))
 
 
 def _legend(ax: Axes, values: pd.DataFrame, k: int) -> None:

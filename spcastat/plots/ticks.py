@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import Locator
+from matplotlib.ticker import Locator, MaxNLocator
 from numpy.typing import NDArray
 
 from spcastat.plots.drawing import size_of
@@ -145,6 +145,20 @@ class InnerTicks(Locator):
             if len(numbers):
                 return inner(numbers).tolist()
         return []
+
+
+class NumbersFromOne(MaxNLocator):
+    """Locator of numbers of components that begins with 1: 1, 3, 5, ... or 1, 5, 10, ..."""
+
+    def __init__(self) -> None:
+        super().__init__("auto", steps=[1, 2, 5, 10], integer=True)
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Return the numbers between these limits."""
+        numbers = np.unique(np.round(super().tick_values(vmin, vmax)))
+        if np.diff(numbers).min(initial=np.inf) == 2.0:
+            return numbers[numbers > 0] - 1.0
+        return np.unique(np.maximum(numbers, 1.0))
 
 
 def _length(axis: Any) -> float:
