@@ -13,7 +13,7 @@ import pandas as pd
 from spcastat.assess.component_tests import ComponentTests
 from spcastat.config import plural
 from spcastat.fit import frames
-from spcastat.show import choice_facts
+from spcastat.show import choice_facts, facts
 from spcastat.show.choice_facts import CRITERION_NAMES, Chosen, NothingChosen, fit_name
 from spcastat.show.grid import (
     UNSORTED,
@@ -300,7 +300,8 @@ def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
     end = ending("choice", choice_notes(choice, tests))
     body = partial(_body, loadings, headers)
     brief_body = partial(_body, loadings, [header_lines(lines(reasons, brief=True))])
-    screen = with_cautions(Screen(_title(choice), body, untested, ending=end), cautions, untested)
+    sentences = (*untested, *map(part, facts.without_loadings(choice.state, choice.state.V)))
+    screen = with_cautions(Screen(_title(choice), body, sentences, ending=end), cautions, untested)
     assert screen.brief is not None
     return replace(screen, brief=replace(screen.brief, brief=replace(screen.brief, body=brief_body)))
 

@@ -642,6 +642,73 @@ def explained(state: FitState) -> Fact:
     )
 
 
+#: Measures of explained variance that prints always have; they also have that of the objective.
+PRINTED_MEASURES = ("adjusted", "pev")
+
+
+def measures_printed(state: FitState) -> tuple[str, ...]:
+    """Return the names of the measures in a print.
+
+    The share of least squares is one of them where the two others cannot come near the share of PCA.
+    """
+    names = [*PRINTED_MEASURES]
+    if (maximised := _objective(state.record)) is not None:
+        names.append(maximised.name)
+    if variance_of_few(state):
+        names.append("least_squares")
+    return tuple(dict.fromkeys(names))
+
+
+def measures_of_variance(state: FitState) -> Fact:
+    """Return what the shares of variance are of which a table or a print has several."""
+    k = state.record.k
+    least_squares = "least_squares" in measures_printed(state)
+    return fact("measures of variance", k=k, several=k > 1, least_squares=least_squares)
+
+
+def variance_of_few(state: FitState) -> list[Fact]:
+    """Return the fact that the variables with loadings have less variance than PCA explains, if they have.
+
+    Projection on the loadings reproduces only variance of these variables.
+    """
+    frame, moments, used = variance(state), state.moments, state.V.any(axis=1)
+    if not state.record.sparse or "cumulative least squares" not in frame:  # older files may lack it
+        return []
+    share = float(moments.variances[used].sum() / moments.total)
+    least_squares, dense = (float(frame[f"cumulative {name}"].iloc[-1]) for name in ("least squares", "PCA"))
+    if share >= dense:
+        return []
+    return [
+        fact(
+            "variance of few variables",
+            used=int(used.sum()),
+            share=share,
+            several=state.record.k > 1,
+            least_squares=least_squares,
+            dense=dense,
+            total=total_variance(state),
+        )
+    ]
+
+
+#: Variables without loadings are named in a print if their names have at most so many characters.
+NAMES_WITHOUT_LOADINGS = 60
+
+
+def without_loadings(state: FitState, V: np.ndarray) -> Iterator[Fact]:
+    """Yield the fact about variables that have a nonzero loading in no component of `V`, shape (p, k)."""
+    places = np.flatnonzero(~V.any(axis=1))
+    if len(places):
+        names = ", ".join(full_names(state.spec.columns[places[:NAMES_WITHOUT_LOADINGS]]))
+        yield fact(
+            "variables without loadings",
+            names=names if len(names) <= NAMES_WITHOUT_LOADINGS else "",
+            number=len(places),
+            p=len(V),
+            columns=state.record.scaling == "mixed",
+        )
+
+
 def inference(state: FitState) -> Iterator[Fact]:
     """Yield facts about the results of resampling that a fit shows."""
     results = state.inference
@@ -739,6 +806,8 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
         )
     if record.sparse:
         yield fact("weights in table")
+        yield measures_of_variance(state)
+        yield from variance_of_few(state)
     objective = _objective(record)
     if record.sparse and objective is not None and objective.criterion.squares:
         table = frames.variance(state)
@@ -747,8 +816,6 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
             yield fact("all explained")
         elif (record.n or np.inf) <= record.p and share > of_pca - EXACT_SHARE:
             yield fact("as much as PCA")
-    if largest.max() > 0.1:
-        yield fact("correlated scores")
     if largest.max() > 0.6:
         yield fact("strongly correlated scores", r=largest.max(), remedy=remedy(state))
 

@@ -64,7 +64,7 @@ def summarise(
         f"Sparse loadings: {plural(record.k, 'component')} of {plural(record.p, 'variable')}, {counts}",
         tuple(lines(loading_facts.header_of_loadings(state))),
         (table, variance_rows(shares, facts.cumulative_heading(state))),
-        tuple(notes(facts.of_cleaned_data(state))),
+        tuple(notes([*facts.of_cleaned_data(state), fact("variance of sparse loadings")])),
         warnings=tuple(explained_warnings(loading_facts.header_of_loadings(state))),
     )
     tables = {"loadings": loadings, "variance": shares, "communalities": communalities(state).to_frame()}

@@ -584,11 +584,12 @@ def _shares_of_blocks(state: FitState, blocks: ScalingGroups | None) -> Iterator
 Line: TypeAlias = tuple[str, tuple[str, ...]]
 #: With more components, each has a row.
 MOST_LISTS = 8
-#: The measures that are always printed; that of the objective is printed, too.
-PRINTED = ("adjusted", "pev")
+#: Lines of the definitions of measures in a print.
+DEFINITION_LINES = 2
 #: Headings of the largest correlations of scores and of cumulative shares where each component has a row.
 CORRELATION_LABEL = "|r|"
-SHORT_HEADINGS = {"cumulative least squares": "l.s.", "cumulative PCA": "PCA"}
+CORRELATION_MEANING = f"{CORRELATION_LABEL}: largest correlation with another score"
+SHORT_HEADINGS = {"cumulative least squares": "LS", "cumulative PCA": "PCA"}
 
 
 def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
@@ -605,7 +606,8 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     title = part(facts.headline(state, variance["cardinality"].tolist()))
     constraint = [part(fact) for fact in facts.constraint(state)]
     components, alerts = _components(state, variance, largest), tuple(warnings(cautions))
-    about = (*constraint, *_results(state), *_rules(header))
+    few_variables = map(part, facts.variance_of_few(state))
+    about = (*few_variables, *constraint, *_results(state), *_rules(header))
     end = renderings.ending("fit", notes)
     in_brief = part(facts.found_in_brief(record))
     without_table = None
@@ -614,8 +616,17 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
         running = Screen(title, lines, (in_brief, *about, totals), alerts, end)
         without_table = Screen(title, lines, (in_brief, *about), alerts, end, (totals,), running)
     brief = Screen(title, components.lines, (in_brief, *about), alerts, end, brief=without_table)
-    sentences = (part(facts.how_found(record)), *about)
-    return Screen(title, components.lines, sentences, alerts, end, brief=brief)
+    sentences = (*_without_loadings(state, state.V), part(facts.how_found(record)), *about)
+    undefined = Screen(title, components.lines, sentences, alerts, end, brief=brief)
+    if not record.sparse or record.k == 1:
+        return undefined
+    sentences = (part(facts.measures_of_variance(state)), *sentences)
+    return replace(undefined, body=components.beside_definitions, sentences=sentences, brief=undefined)
+
+
+def _without_loadings(state: FitState, V: NDArray[np.float64]) -> Iterator[str]:
+    """Yield the sentence on the variables that have no loading in `V`, which tables of loadings lack."""
+    return map(part, facts.without_loadings(state, V))
 
 
 def _rules(header: Sequence[Fact]) -> Iterator[str]:
@@ -701,6 +712,14 @@ class Components:
                 return layout
         return []
 
+    def beside_definitions(self, room: int) -> list[str]:
+        """Return the loadings; [] if a matrix, or more of them, would have room without definitions."""
+        if len(self.names) > MOST_LISTS:
+            rows = self._items(room)
+            return rows if rows == self._items(room + DEFINITION_LINES) else []
+        with_matrix, text = self.complete(room + DEFINITION_LINES), self.complete(room)
+        return text if len(text) == len(with_matrix) else []
+
     def _largest_only(self, room: int) -> list[str]:
         """Return the largest loadings of each component."""
         table = self._table()
@@ -765,8 +784,12 @@ class Components:
         for name, line, (numbers, names) in zip(full_names(self.names), cells, self._ordered(), strict=True):
             around = [(f"{number} ", "") for number in numbers]
             rows.append(name_lists.item(name, line, names, around, name_lists.NAME_LIMITS[-1]))
+        is_correlated = CORRELATION_LABEL in self.short
         about = fact(
-            "columns of components", heading=self.heading, correlated=CORRELATION_LABEL in self.short
+            "columns of components",
+            heading=self.heading,
+            correlated=is_correlated,
+            correlation=CORRELATION_MEANING if is_correlated else "",
         )
         heading = [part(about)] if self.lower_rows else []
         headings = (*self.short, "loadings")
@@ -787,7 +810,7 @@ def _is_variance(column: Column) -> bool:
 def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> Components:
     """Return the components of a fit with cumulative shares and the largest correlations of scores."""
     record = state.record
-    names = ("", *PRINTED, record.options.get("objective")) if record.sparse else ("",)
+    names = ("", *facts.measures_printed(state)) if record.sparse else ("",)
     columns = [
         column for column in VARIANCE if column.group and column.name in variance and column.measure in names
     ]
@@ -848,7 +871,12 @@ def print_of_loadings(state: FitState, notes: Sequence[str]) -> Screen:
     return Screen(
         part(facts.headline(state, variance["cardinality"].tolist())),
         components.lines,
-        (part(loading_facts.how_found_loadings(state.record)), *_results(state), *_rules(header)),
+        (
+            *_without_loadings(state, of_loadings.V),
+            part(loading_facts.how_found_loadings(state.record)),
+            *_results(state),
+            *_rules(header),
+        ),
         tuple(warnings(header)),
         renderings.ending("fit", notes),
     )

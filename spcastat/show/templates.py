@@ -730,13 +730,34 @@ TEMPLATES: dict[str, Template] = {
         note="The table shows the weights of the variables in the scores. sparse_loadings() fits sparse "
         "loadings instead: the coefficients by which the scores predict the variables."
     ),
-    "correlated scores": Template(
-        note="The scores are correlated, so adjusted variance counts only what each component adds to the "
-        "earlier ones."
+    "measures of variance": Template(
+        note="Measures of variance: {several?adjusted variance is the variance of the scores, of which "
+        "each component counts only what the scores of earlier components do not explain; PEV|adjusted "
+        "variance is the variance of the scores; PEV, which is equal for one component,} is the variance "
+        "that projection on the loadings reproduces; least squares, the variance that regression of the "
+        "variables on the scores explains; PCA (dense), the variance that {k|the first principal component "
+        "explains|the first # principal components explain}. None exceeds the next.",
+        part="Adjusted: variance of the scores, in which shared variance counts once; PEV: variance that "
+        "projection on the loadings reproduces{least_squares?; least squares: variance that regression on "
+        "the scores explains}.",
     ),
-    "columns of components": Template(
-        part="{heading}{correlated?; |r|: largest correlation with another score}"
+    "variance of few variables": Template(
+        note="{used|The variable with a loading has|The # variables with loadings have} {share:%2} % of the "
+        "{total}, which {several?neither adjusted variance nor PEV can|the variance of the component cannot} "
+        "exceed. Regression on the scores also counts the variance that they explain in the other variables: "
+        "{least_squares:%1} % of the {total} (PCA {dense:%1} %).",
+        part="{used|The variable with a loading has|The # variables with loadings have} {share:%2} % of the "
+        "{total}, the most that {several?adjusted variance and PEV|its variance} can reach.",
     ),
+    "variance of sparse loadings": Template(
+        note="sparse loadings: the variance of T P', which is the sum of the squared loadings; PCA "
+        "(dense): the variance that as many principal components explain."
+    ),
+    "variables without loadings": Template(
+        part="{names?Without loadings: {names}|{number:,} of {p:,} {columns?columns|variables} have no "
+        "loading}."
+    ),
+    "columns of components": Template(part="{heading}{correlated?; }{correlation}"),
     "all components": Template(
         part="{k|The component|All # components}: {measures} of {whole}{others?; {others}}."
     ),

@@ -323,3 +323,56 @@ def test_tests_with_small_q_come_first_and_what_the_print_hides_has_large_ones()
     for component in (rows[:second], rows[second:]):
         large = [float(row[-2]) > 0.05 for row in component]
         assert large == sorted(large)
+
+
+# --- what the shares of variance are of -----------------------------------------------------------
+
+
+def test_measures_of_variance_are_defined_and_none_exceeds_the_next():
+    table = sp.datasets.load_wine()
+    for card in (1, 3, 8):
+        fit = sp.spca(table, 3, card, scale=True, method="greedy")
+        last = fit.variance.iloc[-1]
+        shares = [last[f"cumulative {name}"] for name in ("adjusted", "PEV", "least squares", "PCA")]
+        assert all(np.diff(shares) > -1e-12)
+        assert "PEV is the variance that projection on the loadings reproduces" in said(fit.notes)
+    text = said(sp.spca(table.iloc[:, :6], 2, 3, scale=True, method="greedy"))
+    assert "PEV: variance that projection on the loadings reproduces." in text
+    one = said(sp.spca(table, 1, 3, scale=True, method="greedy").notes)
+    assert "PEV, which is equal for one component, is" in one
+
+
+def test_components_of_few_variables_are_told_from_bad_ones():
+    """Neither adjusted variance nor PEV can exceed the variance of the variables with loadings."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(50, 1)) + 0.5 * rng.normal(size=(50, 40))).add_prefix("x")
+    fit = sp.spca(table, 2, 2, scale=True, method="greedy")
+    used = int(fit.loadings.any(axis=1).sum())
+    last = fit.variance.iloc[-1]
+    assert last["cumulative PEV"] <= used / 40 < last["cumulative PCA"]
+    (row,) = (line for line in str(fit).splitlines() if line.startswith("  least squares"))
+    assert row.endswith(f"{100 * last['cumulative least squares']:.1f}")
+    assert f"The {used} variables with loadings have {100 * used / 40:.2f} % of the total variance" in said(
+        fit
+    )
+    assert f"{100 * last['cumulative least squares']:.1f} % of the total variance (PCA" in said(fit.notes)
+    whole = sp.spca(table, 2, 40, scale=True, method="greedy")
+    assert "variables with loadings have" not in said([*whole.notes, whole])
+
+
+def test_variables_without_loadings_are_named_or_counted():
+    table = rows()
+    fit = sp.spca(table, 1, 4, scale=True)
+    out = ", ".join(fit.loadings.index[(fit.loadings == 0).all(axis=1)])
+    assert f"Without loadings: {out}." in said(fit)
+    assert "Without loadings: " in said(sp.sparse_loadings(table, 1, 4, scale=True, n_init=1))
+    assert "Without loadings" not in said(sp.spca(table, 1, 6, scale=True))
+    many = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 100)))
+    assert "94 of 100 variables have no loading." in said(sp.spca(many, 2, 3, method="greedy"))
+
+
+def test_the_correlations_of_many_components_are_explained_above_their_column():
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 30)))
+    assert "total variance; |r|: largest correlation with another score" in said(
+        sp.spca(table, 10, 3, method="greedy")
+    )
