@@ -254,12 +254,16 @@ class Selected:
         per loading.
     by_division : tuple of int
         Indices of the choices by the same rule for every division into folds; empty for other criteria.
+    alike : tuple of int
+        Indices of the other candidates whose errors differ from that of the choice by at most one standard
+        error of the difference, paired by fold; empty for other criteria.
     """
 
     place: int
     best: int
     price: float
     by_division: tuple[int, ...] = ()
+    alike: tuple[int, ...] = ()
 
 
 def select(found: Candidates, by: str, rule: str, share: float) -> Selected:
@@ -282,7 +286,9 @@ def select(found: Candidates, by: str, rule: str, share: float) -> Selected:
         place, best = by_errors(errors, sizes, rule, limit)
         within = by_errors(errors, sizes, "paired", limit)[0]
         alone = tuple(by_errors(one, sizes, rule, limit)[0] for one in errors.divisions())
-        return Selected(place, best, limit.price(sizes[within]), alone)
+        away, se = errors.excess(place)
+        alike = tuple(i for i in range(len(sizes)) if i != place and abs(away[i]) <= se[i])
+        return Selected(place, best, limit.price(sizes[within]), alone, alike)
     if by == "variance":
         kept = np.array([found.adjusted(one) for one in found.found]) / found.dense
         most = int(np.argmax(kept))

@@ -141,6 +141,12 @@ class Prediction:
         rows = [(one.predicted, one.gain, one.gain_se, one.counts) for one in additions]
         return pd.DataFrame(rows, columns=columns).astype({"counts": bool})
 
+    @property
+    def close(self) -> tuple[int, ...]:
+        """The numbers whose gain is within one standard error of the least gain with which they count."""
+        additions = self._comparison[1]
+        return tuple(k for k, addition in enumerate(additions, 1) if addition.is_close)
+
     @cached_property
     def _comparison(self) -> tuple[int, list[_Addition]]:
         """The number, and the comparison of every number, by all divisions into folds."""
@@ -200,6 +206,12 @@ class _Addition:
     surplus: float
     counts: bool
     further: int
+
+    @property
+    def is_close(self) -> bool:
+        """Whether the gain is within one standard error of the least with which this number counts."""
+        least = max(self.gain - self.surplus, PREDICTION.errors * self.gain_se)
+        return abs(self.gain - least) < self.gain_se
 
 
 def degenerate(V: np.ndarray) -> np.ndarray:

@@ -35,11 +35,14 @@ def number_of_components(tests: ComponentTests) -> Fact:
     """Return the number, why it is not smaller and not larger, and other numbers for comparison."""
     standing = tests.found
     k = standing.k
-    doubt = standing.by_division
+    doubt, close = standing.by_division, close_components(tests)
     return fact(
         "number of components",
         k=k,
-        doubt=f"{', '.join(map(str, doubt[:-1]))} or {doubt[-1]}" if len(doubt) > 1 else "",
+        doubt=_listed(doubt, "or") if len(doubt) > 1 else "",
+        close=_listed(close, "and"),
+        close_count=len(close),
+        firm=len(doubt) < 2 and not close,
         reason=last_prediction(tests) if k else fact("nothing predicted", **_first_prediction(tests)),
         end=next_refusal(tests),
         parallel=standing.parallel,
@@ -47,6 +50,22 @@ def number_of_components(tests: ComponentTests) -> Fact:
         rules=tests.has_rules,
         kaiser=tests.kaiser,
     )
+
+
+def _listed(numbers: Sequence[int], conjunction: str) -> str:
+    """Return numbers as text, the last after a conjunction."""
+    *first_numbers, last_number = map(str, numbers) if numbers else ("",)
+    return f"{', '.join(first_numbers)} {conjunction} {last_number}" if first_numbers else last_number
+
+
+def close_components(tests: ComponentTests) -> tuple[int, ...]:
+    """Return the components that a gain one standard error larger or smaller would add, or leave out.
+
+    A component that does not exceed noise is not chosen whatever it predicts.
+    """
+    standing = tests.found
+    p_values, level = standing.noise_p_values, standing.draws.level
+    return tuple(k for k in standing.prediction.close if k <= standing.k + 1 and not p_values[k - 1] > level)
 
 
 def gains_are_shares(tests: ComponentTests) -> bool:
@@ -281,6 +300,12 @@ def headings_of_tests(tests: ComponentTests) -> Fact:
     )
 
 
+def eigenvalues_not_compared(tests: ComponentTests) -> Iterator[Fact]:
+    """Yield the fact that there are more eigenvalues than the table has components."""
+    if count := len(tests.given_values) - len(tests.table):
+        yield fact("eigenvalues not compared", count=count)
+
+
 def two_predictions(choice: Chosen, tests: ComponentTests) -> Iterator[Fact]:
     """Yield why numbers of components and candidates predict different shares."""
     if choice.predicted:
@@ -332,8 +357,6 @@ SCALED_CALL = "choose(data, scale=True)"
 CRITERION_NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
 #: More variables than this have no short answer that is seen at once, and the print says what half needs.
 MANY_UNITS = 200
-#: A fit with this share of all loadings is not called sparse.
-DENSE = 0.75
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -537,7 +560,6 @@ def sparseness(choice: Chosen) -> Fact:
         groups=bool(choice.groups),
         kept=share_of_best(choice),
         dense=is_dense(choice, line) and needs_loadings(choice),
-        most=count > DENSE * cells and line["family"] != "partition" and needs_loadings(choice),
         rule=rule_of_choice(choice),
         many=fact("no short answer", half=counts[0], fifths=counts[1]) if is_large else None,
         caution=caution,
@@ -635,19 +657,8 @@ def choice_reasons(choice: Chosen) -> Iterator[Fact]:
 
 def remarks(choice: Chosen) -> Iterator[Fact]:
     """Yield remarks on folds, the end of given candidates, few rows and single variables."""
-    selected, record, table = choice.selected, choice.state.record, choice.table
-    division_counts = sorted(
-        {int(table[choice.counted].iloc[i]) for i in selected.by_division}
-        | {int(choice.line[choice.counted])}
-    )
-    if len(division_counts) > 1:
-        yield fact(
-            "divisions",
-            repeats=choice.repeats,
-            low=division_counts[0],
-            high=division_counts[-1],
-            groups=bool(choice.groups),
-        )
+    record, table = choice.state.record, choice.table
+    yield from not_firm(choice)
     # with fewer than 60 rows the rule of one standard error selects too few
     if record.n is not None and record.n < 60 and (choice.by, choice.rule) == ("cv", "1se"):
         yield fact("few rows", n=record.n)
@@ -660,6 +671,31 @@ def remarks(choice: Chosen) -> Iterator[Fact]:
         by_ebic = table.iloc[int(table["ebic"].argmin())]
         if by_ebic.name != choice.line.name:
             yield fact("EBIC instead", name=fit_name(choice, by_ebic), count=int(by_ebic[choice.counted]))
+
+
+def not_firm(choice: Chosen) -> Iterator[Fact]:
+    """Yield the fact that single divisions into folds give other numbers, or sparser fits predict as well.
+
+    Candidates with more loadings that predict as well are alone no reason for doubt: rules prefer few.
+    """
+    selected, sizes = choice.selected, choice.table[choice.counted].to_numpy()
+    size = int(choice.line[choice.counted])
+    division_counts = {int(sizes[i]) for i in selected.by_division} | {size}
+    alike = sizes[list(selected.alike)]
+    if len(division_counts) > 1 or (alike < size).any():
+        yield fact(
+            "not firm",
+            divided=len(division_counts) > 1,
+            repeats=choice.repeats,
+            low=min(division_counts),
+            high=max(division_counts),
+            alike=len(alike),
+            both=len(division_counts) > 1 and len(alike) > 0,
+            fewest=alike.min() if len(alike) else 0,
+            several=len(set(alike.tolist())) > 1,
+            most=alike.max() if len(alike) else 0,
+            groups=bool(choice.groups),
+        )
 
 
 def headings(choice: Chosen, columns: Sequence[str]) -> Iterator[Fact]:

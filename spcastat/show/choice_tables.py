@@ -100,8 +100,9 @@ def print_of_number(tests: ComponentTests) -> Screen:
     headings_of_tests = choice_facts.headings_of_tests(tests)
     key, end = part(headings_of_tests), ending("k_choice", document.sentences)
     cautions = list(choice_facts.rows_tested(tests))
-    screen = Screen(document.heading, body, (key,), ending=end)
-    return with_cautions(screen, cautions, (brief(headings_of_tests),))
+    spectrum = tuple(map(part, choice_facts.eigenvalues_not_compared(tests)))
+    screen = Screen(document.heading, body, (key, *spectrum), ending=end)
+    return with_cautions(screen, cautions, (brief(headings_of_tests), *spectrum))
 
 
 #: Columns of parallel analysis.
@@ -254,13 +255,14 @@ def answer_document(choice: Chosen, tests: ComponentTests | None) -> Document:
 
 
 def _header(choice: Chosen, tests: ComponentTests | None) -> list[Fact]:
-    """Return the facts about the data, the call, and the reasons."""
+    """Return the facts about the data, the call, the reasons, and doubt."""
+    doubt = choice_facts.not_firm(choice)
     if tests is None:
-        return [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, [])]
+        return [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, []), *doubt]
     between = [choice_facts.number_of_components(tests), *choice_facts.large_rows(tests)]
     between += choice_facts.copies_tested(tests)
     about = choice_facts.header(choice, between, tests.remarks)
-    return [*choice_facts.unequal_variances(choice), *about]
+    return [*choice_facts.unequal_variances(choice), *about, *doubt]
 
 
 def _alternatives_table(choice: Chosen) -> Table:

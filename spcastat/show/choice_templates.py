@@ -32,7 +32,15 @@ _UNTESTED = (
 )
 _SPARSENESS = (
     "{caution}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} {nothing?were "
-    "chosen|reach {kept}}{most?; most are needed}; {rule}.}"
+    "chosen|reach {kept}}; {rule}.}"
+)
+
+#: Why k components were chosen, and whether other folds may give another number.
+_NUMBER_REASONS = (
+    "{reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.}{close? The gain of "
+    "{close_count|component|components} {close} {close_count|is|are} within one standard error of the least "
+    "that counts, so k is not firm.} For comparison: parallel analysis {parallel}{large? (large rows "
+    "shrunk)}{rules?, Kaiser {kaiser}}."
 )
 
 #: Facts about choices of the number of components and of cardinalities.
@@ -40,18 +48,17 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     # --- the number of components
     "number of components": Template(
         label="k",
-        line="{k}, since {reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.} For "
-        "comparison: parallel analysis {parallel}{large? (large rows shrunk)}{rules?, Kaiser {kaiser}}.",
-        note="k = {k}: {reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.} For "
-        "comparison: parallel analysis {parallel}{large? (large rows shrunk)}{rules?, Kaiser {kaiser}}.",
+        line="{k}, since " + _NUMBER_REASONS,
+        note="k = {k}: " + _NUMBER_REASONS,
         part="k = {k}: {reason}{end?; {end}}.",
-        brief="{k}, by prediction of held-out rows and tests against noise: choice.k_choice",
+        brief="{k}, by prediction of held-out rows and tests against noise{firm?|; not firm}: "
+        "choice.k_choice",
     ),
     "component predicts": Template(
-        part="{single?component {last} predicts|components {first} {pair?and|to} {last} together predict} a "
-        "further {gain}{share? of the| variables' worth of} variance in held-out{simulated? simulated} "
-        "rows{large? (large ones shrunk)}{single?|, and component {k}} {single?and exceeds|exceeds} noise "
-        "({p})"
+        part="{single?component {last} predicts|components {first} {pair?and|to} {last} together predict} "
+        "{share?a further {gain} of the|further} variance in held-out{simulated? simulated} rows{large? "
+        "(large ones shrunk)}{share?|, {gain} times the mean variance of a variable,}{single?|{share?,} "
+        "and component {k}} {single?and exceeds|exceeds} noise ({p})"
     ),
     "not above noise": Template(part="component {next} does not exceed noise ({p}, level {level} %)"),
     "predicts too little": Template(
@@ -61,8 +68,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "nothing predicted": Template(
         part="{predicting?components predict held-out{simulated? simulated} rows but do not exceed "
         "noise|none predicts held-out{simulated? simulated} rows{large? (large ones shrunk)} clearly "
-        "better than the column means{nothing?| (the first one by {gain}{share? of the variance| of a "
-        "variable}, with a standard error of {se})}}"
+        "better than the column means{nothing?| (the first one by {gain}{share? of the variance| times the "
+        "mean variance of a variable}, with a standard error of {se})}}"
     ),
     "gain": Template(part="{share?{value:%.2f} %|{value:.2f}}"),
     "least gain": Template(part="{share?{value:%.2g} %|{value:.2g}}"),
@@ -154,10 +161,13 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "variables}.{rules? Broken stick: {stick}.}",
         part="predicts %: of the variance of held-out{simulated? simulated} rows. gain: over the last "
         "component that counts{base?, below the line over {all?the {k|one|{k}} chosen|PC{base}}}, in "
-        "{share?% of the variance|variables' worth of variance} (se: standard error). next p: test against "
-        "noise after removing the earlier components.",
+        "{share?% of the variance|multiples of the mean variance of a variable} (se: standard error). next "
+        "p: test against noise after removing the earlier components.",
         brief="gain: over the last component that counts{base?, below the line over PC{base}}. "
         "next p: test against noise after removing the earlier components.",
+    ),
+    "eigenvalues not compared": Template(
+        part="{count|The last eigenvalue|The {count:,} smaller eigenvalues}: k_choice.spectrum."
     ),
     # --- the cardinalities
     "answer": Template(
@@ -194,7 +204,10 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "share of PCA": Template(part="{share:%1} % of dense PCA's variance"),
     "not worth adding": Template(
-        part="further {groups?groups|{past?loadings|ones}} {past?were|are} not worth adding"
+        part="{past?no larger fit was better by {predicted?one standard error of the difference|2 in EBIC} "
+        "and, for each further {groups?group|loading}, by {price:%0} % of the mean improvement per "
+        "{groups?group|loading}|further {groups?groups|ones} improve {predicted?prediction|the fit} too "
+        "little}"
     ),
     "fewest that keep": Template(
         part="{past?its loadings were|they are} the fewest of the candidates {variance?with which all "
@@ -233,9 +246,14 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "{nothing?The fit was chosen by cross-validation|The chosen fit reached {kept}}"
         '{named? (rule "{name}"): |; }{rule}.}'
     ),
-    "divisions": Template(
-        note="Single divisions into folds ({repeats} of them) would lead to {low:,} to {high:,} nonzero "
-        "{groups?groups|loadings}."
+    "not firm": Template(
+        label="Doubt",
+        line="{divided?{low:,} to {high:,} nonzero {groups?groups|loadings} by other folds}{both?; }{alike?"
+        "{alike|# other fit|# others} within one standard error}",
+        note="The number of {groups?groups of loadings|loadings} is not firm: {divided?single divisions "
+        "into folds ({repeats} of them) give {low:,} to {high:,}}{both?; }{alike?{alike|# other "
+        "candidate|# other candidates}, with {fewest:,}{several? to {most:,}}, {alike|differs|differ} by "
+        "at most one standard error of the difference of held-out errors}.",
     ),
     "EBIC instead": Template(note="EBIC would choose {name} ({count|{count:,} loading|{count:,} loadings})."),
     "few rows": Template(

@@ -11,6 +11,7 @@ import pytest
 
 from spcastat.show import choice_facts
 from spcastat.show.choice_facts import Chosen
+from spcastat.show.templates import TEMPLATES, worded
 
 #: Candidates in the order of their loadings: "kept" is the share of the best prediction.
 CANDIDATES = pd.DataFrame(
@@ -26,7 +27,9 @@ CANDIDATES = pd.DataFrame(
 )
 
 
-def chosen(place: int = 2, by_division: tuple[int, ...] = (), **changes: Any) -> Chosen:
+def chosen(
+    place: int = 2, by_division: tuple[int, ...] = (), alike: tuple[int, ...] = (), **changes: Any
+) -> Chosen:
     """A choice of two components of ten variables among CANDIDATES."""
     values: dict[str, Any] = {
         "table": CANDIDATES,
@@ -41,7 +44,7 @@ def chosen(place: int = 2, by_division: tuple[int, ...] = (), **changes: Any) ->
         "share": 0.9,
         "folds": 5,
         "repeats": 4,
-        "selected": SimpleNamespace(place=place, best=5, by_division=by_division, price=None),
+        "selected": SimpleNamespace(place=place, best=5, by_division=by_division, alike=alike, price=None),
         "dense": 0.6,
     }
     return Chosen(**values | changes)
@@ -55,7 +58,7 @@ def component_tests(**found: Any) -> Any:
         "predicting": 2,
         "by_division": [2],
         "parallel": 2,
-        "prediction": SimpleNamespace(least=0.2, counts_pca=False),
+        "prediction": SimpleNamespace(least=0.2, counts_pca=False, close=()),
         "draws": SimpleNamespace(level=0.05, most=999, is_smallest=lambda p: False),
         "noise_p_values": np.array([0.001, 0.01, 0.4, 0.5]),
     }
@@ -115,7 +118,7 @@ def test_fits_beside_the_choice():
 
 def test_reasons_for_the_sparseness():
     values = choice_facts.sparseness(chosen()).values
-    assert (values["count"], values["most"], values["many"], values["nothing"]) == (8, False, None, False)
+    assert (values["count"], values["many"], values["nothing"]) == (8, None, False)
     assert values["rule"].key == "not worth adding"
     assert not values["rule"].values["best"]
     assert choice_facts.rule_of_choice(chosen(5)).values["best"]
@@ -127,15 +130,44 @@ def test_reasons_for_the_sparseness():
 
 def test_remarks_on_folds_and_on_other_criteria():
     remarks = facts_of(choice_facts.remarks(chosen(by_division=(1, 2))))
-    assert (remarks["divisions"]["low"], remarks["divisions"]["high"]) == (6, 8)
+    assert (remarks["not firm"]["low"], remarks["not firm"]["high"]) == (6, 8)
     assert remarks["EBIC instead"]["name"] == "card=10"
-    assert "divisions" not in facts_of(choice_facts.remarks(chosen(by_division=(2, 2))))
+    assert "not firm" not in facts_of(choice_facts.remarks(chosen(by_division=(2, 2))))
     assert "few rows" not in remarks
-    selected = SimpleNamespace(place=2, best=5, by_division=(), price=0.1)
+    selected = SimpleNamespace(place=2, best=5, by_division=(), alike=(), price=0.1)
     singles = [
         f.values["name"] for f in choice_facts.remarks(chosen(selected=selected)) if "name" in f.values
     ]
     assert singles[:2] == ["a", "b"]
+
+
+def test_a_choice_near_a_tie_is_not_firm():
+    """Sparser fits within one standard error are a reason for doubt; larger ones alone are not."""
+    (doubt,) = choice_facts.not_firm(chosen(alike=(1, 4)))
+    assert worded(TEMPLATES["not firm"].line, doubt.values) == "2 others within one standard error"
+    note = worded(TEMPLATES["not firm"].note, doubt.values)
+    assert "2 other candidates, with 6 to 12, differ by at most one standard error" in note
+    (doubt,) = choice_facts.not_firm(chosen(by_division=(1, 2), alike=(3,)))
+    line = worded(TEMPLATES["not firm"].line, doubt.values)
+    assert line == "6 to 8 nonzero loadings by other folds; 1 other fit within one standard error"
+    assert not list(choice_facts.not_firm(chosen(alike=(3, 4))))
+
+
+def test_a_component_near_the_least_gain_is_named():
+    def close(*numbers: int, **found: Any) -> tuple[int, ...]:
+        prediction = SimpleNamespace(least=0.2, counts_pca=False, close=numbers)
+        return choice_facts.close_components(component_tests(prediction=prediction, **found))
+
+    assert close(2, 4) == (2,)
+    assert close(3) == ()  # it does not exceed noise
+    assert close(3, noise_p_values=np.array([0.001, 0.01, np.nan, np.nan])) == (
+        3,
+    )  # not tested against noise
+    number = choice_facts.number_of_components(component_tests())
+    values = {**number.values, "close": "2", "close_count": 1}
+    assert "The gain of component 2 is within one standard error of the least that counts" in worded(
+        TEMPLATES["number of components"].line, values
+    )
 
 
 def test_the_number_of_components_and_its_reasons():

@@ -178,7 +178,7 @@ def test_the_choice_of_components_is_described_with_its_levels_and_source(plante
     assert "of the mean variance of a variable" in sp.choose(planted_rows, scale=True).describe().text
     assert "by random signs of the residuals from the earlier components" in found.text
     assert "by 5-fold cross-validation" in found.text
-    assert '(rule "worth"): further loadings were not worth adding.' in found.text
+    assert '(rule "worth"): no larger fit was better by one standard error' in found.text
     assert "up to 396 draws, level 1 %" in found.text  # four times as many if a p-value is near the level
     source = "Hong, D., Sheng, Y. and Dobriban, E. (2020)"
     assert any(reference.startswith(source) for reference in found.references)
