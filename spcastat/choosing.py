@@ -626,7 +626,7 @@ class Asked:
     k, kmax : int or None
     cards : sequence or None
     least : float
-    draws : Draws
+    draws : NoiseDraws
     settings : Settings
     fitting : dict
         Options of the fits.

@@ -96,6 +96,65 @@ def test_every_method_of_a_fit_has_an_example_and_related_methods(name, text):
         assert hasattr(owner, other.removeprefix("spcastat.").split(".")[-1]), other
 
 
+# --- The sections of docstrings name what is there ------------------------------------------------
+
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
+CLASSES = {
+    node.name: node for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+}
+
+
+def documented(node: ast.AST) -> Iterator[str]:
+    """Yield the names in the sections "Parameters" and "Attributes" of a docstring."""
+    text = ast.get_docstring(node) or ""  # type: ignore[arg-type]
+    for section in re.findall(r"(?ms)^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\w[\w ]*\n---+$|\Z)", text):
+        for names in re.findall(r"(?m)^(?! )(.+?)(?: : .*)?$", re.sub(r",\n", ", ", section)):
+            yield from (name.lstrip("*") for name in names.split(", "))
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef, tree: ast.AST) -> set[str]:
+    """Return the parameters of a function, and the keywords in ``**options`` of its definitions."""
+    taken = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    for other in ast.walk(tree) if function.args.kwarg else ():
+        if isinstance(other, FUNCTION) and other.name == function.name and other.args.kwarg:
+            words = re.findall(r"\w+", ast.unparse(other.args.kwarg.annotation or ast.Tuple([])))
+            taken |= members(words[-1], tree) if "Unpack" in words else set()
+    return taken
+
+
+def members(name: str, tree: ast.AST) -> set[str]:
+    """Return the fields, methods, arguments and attributes of a class and of its bases in the package."""
+    if name not in CLASSES:
+        return set()
+    found = set()
+    for base in CLASSES[name].bases:
+        found |= members(re.findall(r"\w+", ast.unparse(base).partition("[")[0])[-1], tree)
+    for node in ast.walk(CLASSES[name]):
+        if isinstance(node, FUNCTION):
+            found |= {node.name} | (parameters(node, tree) if node.name == "__init__" else set())
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found |= {node.attr} if ast.unparse(node.value) == "self" else set()
+    for node in CLASSES[name].body:
+        if isinstance(node, ast.Assign):
+            found |= {ast.unparse(target) for target in node.targets}
+        elif isinstance(node, ast.AnnAssign):
+            found.add(ast.unparse(node.target))
+    return found
+
+
+@pytest.mark.parametrize("path", TREES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_docstrings_name_parameters_and_attributes_that_exist(path):
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, FUNCTION):
+            unknown = set(documented(node)) - parameters(node, TREES[path])
+        elif isinstance(node, ast.ClassDef):
+            unknown = set(documented(node)) - members(node.name, TREES[path])
+        else:
+            continue
+        assert not unknown, f"{node.name}, line {node.lineno}: {sorted(unknown)}"
+
+
 # --- The gallery is that of its script: every figure has its thumbnail, and a page with its code --
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

@@ -185,7 +185,7 @@ class Standing:
     sparse_p_values : ndarray of shape (m,)
         The same for a sparse component given the earlier ones, from the first that the deflated test does not
         count; NaN if this is not tested.
-    draws : Draws
+    draws : NoiseDraws
     """
 
     prediction: Prediction
@@ -655,7 +655,7 @@ def component_tests(
     ----------
     data : Data
     kmax : int or None
-    draws : Draws
+    draws : NoiseDraws
     least : float
         Variables that a further component must predict.
     disjoint : bool

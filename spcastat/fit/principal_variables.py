@@ -62,8 +62,8 @@ class KeepRequest:
         Share of PCA's held-out share to keep, if `m` and `budget` are None.
     budget : float or None
         The largest cost of the groups kept.
-    together : tuple of (str, tuple of int)
-        Groups of several variables.
+    named_groups : tuple of (str, tuple of int)
+        The groups that the caller named, of several variables.
     groups : tuple of tuple of int
         The variables of every group.
     cost : ndarray of shape (g,)

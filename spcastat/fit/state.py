@@ -252,7 +252,7 @@ class FitState:
         Unit loadings.
     record : Record
         Method, options and progress of the fit.
-    moments : Moments
+    moments : FitMoments
         Variances and covariances of variables and scores.
     spec : Spec
         How raw data become columns; its `columns` label the variables.

@@ -297,7 +297,7 @@ class Terms:
 
     Attributes
     ----------
-    model : Model
+    model : FormulaModel
         Terms and levels, with the states of transforms in all rows.
     data : DataFrame
         As :meth:`spcastat.reading.formulas.Inputs.plain` returns it.

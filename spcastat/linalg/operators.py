@@ -79,9 +79,9 @@ class Operator(ABC):
     unit : float
         A power of two. The standardised data are `unit` times the data of this operator, and their variances
         `unit` squared times its variances. See :meth:`at_unit_size`.
-    held : ndarray of shape (p, p), or None
+    held_matrix : ndarray of shape (p, p), or None
         S itself if it is stored as a matrix.
-    stored : int
+    stored_count : int
         Number of stored entries of sparse rows, which every product reads; 0 for other operators.
     lanczos_basis : int
         Number of Lanczos vectors to store. More of them take more memory and fewer products with S, which

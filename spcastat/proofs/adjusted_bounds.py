@@ -52,7 +52,7 @@ class Sequence(Relaxed):
     def prepare(self, V: np.ndarray, threshold: float, clock: Clock) -> None:
         """Find a Lagrange multiplier, and drop the supports that no fit above the threshold can have.
 
-        Sets `multiplier`, `every` and `excluded`, and reduces `kept` and `cards`.
+        Sets `multiplier`, `all_cards` and `excluded`, and reduces `supports_by_card` and `cards`.
 
         Parameters
         ----------

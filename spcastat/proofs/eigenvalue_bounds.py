@@ -202,11 +202,11 @@ SPLIT_ORDER = 2000
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """The supports that contain all variables in `taken` and otherwise only variables in `free`.
+    """The supports that contain all variables in `included` and otherwise only variables in `free`.
 
     Attributes
     ----------
-    taken, free : ndarray of int
+    included, free : ndarray of int
     U : ndarray of shape (len(free), len(free)) or None
         The matrix U of the parent's split bound, see `spcastat.proofs.eigenvalue_bounds.split`.
     """

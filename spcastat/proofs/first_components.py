@@ -287,7 +287,7 @@ class OpenBoxes:
     ----------
     leaf : ndarray of int, shape (N,)
         The leaf of each box.
-    first, second : ndarray of shape (N, 2)
+    first_variances, second_variances : ndarray of shape (N, 2)
         The intervals of the variance of the first component, and of the variance b^2 that the second adds.
     a : ndarray of shape (N, 2)
         The intervals of a.

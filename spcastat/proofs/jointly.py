@@ -178,7 +178,7 @@ class OpenNodes:
     ----------
     root : ndarray of int
         The index of the choice of variables for the one-variable components.
-    chosen : ndarray of int, shape (N, m)
+    choices : ndarray of int, shape (N, m)
         Indices of the chosen supports; entries from `level` on are not used.
     level : ndarray of int
         The number of supports chosen.
@@ -646,7 +646,7 @@ class _BestFit:
 class _JointSearch:
     """One run: the bounds that need the covariance matrix, then the search over supports.
 
-    It lowers the bound of `root`, and stores better fits in `known`.
+    It lowers the bound of `root`, and stores better fits in `best_fit`.
 
     Attributes
     ----------
@@ -654,7 +654,7 @@ class _JointSearch:
         The measure of the fit whose proof this is.
     ruled : bool
         False if there is a rule that the bounds do not use.
-    open : int
+    open_count : int
         The number of nodes that the search over supports left open.
     """
 

@@ -339,7 +339,7 @@ def prove_groups(
     count : int
     support, must : ndarray of int
         The variables of a known union, and of the groups that every union must contain.
-    time_limit, max_nodes, known
+    time_limit, max_nodes, known_bound
         As for :func:`spcastat.proofs.one_component.prove`.
 
     Returns

@@ -116,7 +116,7 @@ def without(frame: ProjectionProblem, single: np.ndarray) -> ProjectionProblem:
 
     Parameters
     ----------
-    frame : Frame
+    frame : ProjectionProblem
         The frame of either measure, before any elimination.
     single : ndarray of int, shape (m,)
         The variables of these components.
@@ -147,7 +147,7 @@ def elimination_bounds(frame: ProjectionProblem, singles: np.ndarray) -> np.ndar
 
     Parameters
     ----------
-    frame : Frame
+    frame : ProjectionProblem
     singles : ndarray of int, shape (B, m)
 
     Notes
@@ -178,12 +178,12 @@ class SupportBounds:
     """Bounds on what a component adds for each of n supports, whatever the other components are.
 
     A component with direction q, a unit vector, adds at most q'Nq, where N is a matrix of its support, such
-    as N_T - Z in :mod:`spcastat.proofs.duals`. N <= second I + (first - second) u u' with the two
-    largest eigenvalues of N and its leading eigenvector u.
+    as N_T - Z in :mod:`spcastat.proofs.duals`. N <= second_largest I + (largest - second_largest) u u'
+    with the two largest eigenvalues of N and its leading eigenvector u.
 
     Attributes
     ----------
-    first, second : ndarray of shape (n,)
+    largest, second_largest : ndarray of shape (n,)
     directions : ndarray of shape (n, d)
     """
 
@@ -246,7 +246,7 @@ def disjoint_losses(pairs: dict[tuple[int, int], np.ndarray], members: tuple[int
 
 @dataclass(frozen=True, eq=False)
 class SeparableBound:
-    """A bound: the constant `own` plus what each component with enumerated supports adds alone."""
+    """A bound: a constant plus what each component with enumerated supports adds alone."""
 
     constant: float
     parts: tuple[SupportBounds, ...]
@@ -293,11 +293,11 @@ class Root:
 
     Attributes
     ----------
-    frame : Frame
+    frame : ProjectionProblem
     singles : ndarray of int, shape (m,)
     reach : ndarray of shape (r + 1, 2^q) or None
         Bounds by sets of variables, see `reaches`.
-    taken : int
+    mask : int
         The variables of the one-variable components as bits, if other components may use these variables.
     sums : SeparableBound or None
         Bounds that are sums over components.
@@ -331,7 +331,7 @@ class Relaxed(ABC):
         The number of variables from which supports are chosen.
     single_work : int
         The number of operations for the bound of one choice of variables for one-variable components.
-    apart : bool
+    disjoint : bool
         Whether no two supports share a variable.
     free : bool
         Whether all cardinalities are too large to restrict the components.
@@ -445,7 +445,7 @@ class Relaxed(ABC):
 
         Parameters
         ----------
-        roots : list of B Roots
+        roots : list of B Root
         choices : ndarray of int, shape (B, t)
             Indices into `supports` for the first t searched components.
         threshold, steps, running

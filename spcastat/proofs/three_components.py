@@ -133,9 +133,10 @@ class Trios:
     ----------
     factor : ndarray of shape (d, p)
         F with S = F'F.
-    first : Supports
+    first_supports : Supports
         The supports of the first component.
-    others : Others
+    other_supports : Others
+        The supports of the other components.
     target : float
         The adjusted variance to be proven.
     running : callable
@@ -339,14 +340,14 @@ class _ColumnGeneration:
     Parameters
     ----------
     trios : Trios
-    others : Others
+    other_supports : Others
         The supports of the other components.
     rows : ndarray of int
         The supports of the first component.
     low, high : float
         The interval of its variance.
-    before : _ColumnGeneration or None
-        A finished search to start from, with the same `others`.
+    parent : _ColumnGeneration or None
+        A finished search to start from, with the same `other_supports`.
     """
 
     def __init__(

@@ -154,7 +154,7 @@ class Cover:
         Covariance matrix of total variance one.
     factor : ndarray of shape (d, p)
         F with S = F'F.
-    first, second : Supports
+    first_supports, second_supports : Supports
         The supports of both components, in their order.
     target : float
         The adjusted variance to be proven.

@@ -296,7 +296,7 @@ class Parsed:
 
     Attributes
     ----------
-    model : Model
+    model : FormulaModel
         Its terms, and the part of the context that they read.
     lookups : dict
         Name -> position of the columns that are used without a transformation.

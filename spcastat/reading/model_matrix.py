@@ -352,7 +352,7 @@ def evaluate(
 
     Parameters
     ----------
-    model : Model
+    model : FormulaModel
     data : DataFrame
         n rows, as :meth:`spcastat.reading.formulas.Inputs.plain` returns them.
     index : pandas.Index of length n
@@ -374,7 +374,7 @@ def evaluate(
     -------
     matrix : ndarray of shape (n, p), float64
     names : list of str
-    model : Model
+    model : FormulaModel
         The terms with the states of their transforms.
     """
     text = model.text
@@ -555,7 +555,7 @@ def require_rowwise(
 
     Parameters
     ----------
-    model : Model
+    model : FormulaModel
         With the states of its transforms, learned from all rows.
     matrix : ndarray of shape (n, p)
         The values of the terms on all rows.
@@ -656,7 +656,7 @@ def evaluate_with_gaps(
     matrix : ndarray of shape (n, p)
         NaN where a term is missing.
     names : list of str
-    model : Model
+    model : FormulaModel
         The terms with the states of their factors.
 
     Raises

@@ -46,7 +46,7 @@ class PrincipalVariablesResult(Picklable, Shown):
     source : Data or None
         The data; None for a choice from a file.
     call : Call or None
-    asked : KeepRequest or None
+    request : KeepRequest or None
         The checked arguments; None for a choice from a file.
     """
 

@@ -343,7 +343,7 @@ def _compared(state: FitState, op: Operator, joint: bool | None, objective: str 
         )
     maximised = OBJECTIVES.get(str(state.record.options.get("objective")))
     if joint is None:
-        # the objective of one component may be its variance, which `_each` proves to 1e-9
+        # the objective of one component may be its variance, which its own bound proves to 1e-9
         is_single = state.V.shape[1] == 1 and maximised is not None and maximised.equals_variance
         adds = adjusted_variances(state.V, op) > 0.0
         refused = bool(groups_of(state)) or bool((forced(state) & (state.V == 0)).any())

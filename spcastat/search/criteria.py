@@ -225,7 +225,7 @@ class OnSupports:
 
     Attributes
     ----------
-    M : Moments
+    M : SymmetricMatrix
     places : ndarray of int, shape (B, N)
         As in `Fits`.
     of : ndarray of int, shape (B,)
@@ -259,8 +259,8 @@ class Criterion(ABC):
 
     Parameters
     ----------
-    M : Moments
-    T : Moments or None
+    M : SymmetricMatrix
+    T : SymmetricMatrix or None
         None where the criterion needs no second matrix.
     cards : tuple of int
         Cardinalities, at most m.
@@ -440,7 +440,7 @@ class Criterion(ABC):
         return 0.5 * (G + G.mT), 0.5 * (N + N.mT)
 
     def values_with(self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the criterion with column i values_with by each of L columns, shape (B, L).
+        """Return the criterion with column i replaced by each of L columns, shape (B, L).
 
         `places` and unit `x` have shape (B, L, c).
         """

@@ -569,8 +569,8 @@ class QuadraticModel:
 
     Attributes
     ----------
-    M : Moments
-    T : Moments or None
+    M : SymmetricMatrix
+    T : SymmetricMatrix or None
         Second matrix of the criterion, if it needs one.
     M_products, T_products : ndarray of shape (B, k, m)
         Products of the loadings with M and T, as in `Fits`.

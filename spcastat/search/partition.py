@@ -83,11 +83,11 @@ class Partitions:
 
     Attributes
     ----------
-    best : list of ndarray
-        ``best[j - 1][mask]`` is the largest sum over partitions of a subset into j groups; -inf if it has
-        fewer than j variables. For fewer than k groups there are only the subsets that are left when a
-        partition begins with the group of the last variable, and goes on with that of the last remaining
-        one.
+    largest_sums_by_count : list of ndarray
+        ``largest_sums_by_count[j - 1][mask]`` is the largest sum over partitions of a subset into j groups;
+        -inf if it has fewer than j variables. For fewer than k groups there are only the subsets that are
+        left when a partition begins with the group of the last variable, and goes on with that of the last
+        remaining one.
     """
 
     def __init__(self, group_values: np.ndarray, k: int):
@@ -379,7 +379,7 @@ class Grouped:
         The value that each climb reached with the leading eigenvectors of its groups.
     compared : int
         The number of partitions that were fitted.
-    every : bool
+    exhaustive : bool
         Whether all partitions were compared: each was fitted, or cannot be better. For adjusted variance and
         least squares the fit to a partition is the best of a few local optima.
     settled : bool
@@ -586,7 +586,7 @@ class Climber:
 
     Attributes
     ----------
-    seen : dict
+    values_by_partition : dict
         Every partition that was evaluated, its groups ascending -> its value with leading eigenvectors.
     """
 

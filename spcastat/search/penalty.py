@@ -42,7 +42,7 @@ class VarianceTarget:
     ----------
     share : float
         From 0, exclusive, to 1.
-    every : bool
+    cumulative : bool
         Whether the share must be kept after every component, not only by all of them together.
     pca : ndarray of shape (k,)
         The leading eigenvalues as shares of the total variance.
@@ -150,7 +150,7 @@ class WithProducts:
         Unit loadings.
     F : ndarray of shape (p, k)
         S V over the total variance.
-    added : ndarray of shape (k,)
+    variances : ndarray of shape (k,)
         The adjusted variances, as shares of the total.
     """
 
@@ -339,7 +339,7 @@ class Shrinking:
 
     Attributes
     ----------
-    S : Moments
+    S : SymmetricMatrix
         The covariance matrix over the total variance.
     target : VarianceTarget
     effort : Effort

@@ -147,7 +147,7 @@ class Prepared:
         The variance of each variable that these directions explain.
     groups : Groups
         Those of a quick search.
-    cut : list of ndarray of shape (p, k)
+    truncated_starts : list of ndarray of shape (p, k)
         PCA and its rotations, truncated; starts where there are no sweeps.
     swept : Swept or None
         None if products with all variables are too expensive for sweeps.
@@ -206,7 +206,7 @@ class _Basis:
 
     Attributes
     ----------
-    known : list of ndarray of shape (p, k)
+    loadings : list of ndarray of shape (p, k)
         Fits, whose supports it contains.
     images : ndarray of shape (p, k) or None
         Products of the first of them with the covariance matrix; None if they are too expensive.

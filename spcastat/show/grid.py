@@ -272,7 +272,7 @@ class Table:
         Sentences below the table.
     sparse : bool
         Whether a panel with some of the columns omits rows that are empty in all of these.
-    together : int
+    column_step : int
         Groups of this many columns are never split between panels.
     """
 

@@ -662,7 +662,7 @@ class Components:
         another measure.
     heading : str
         What the first rows below are.
-    below, last : list of (str, tuple of str)
+    lower_rows, final_rows : list of (str, tuple of str)
         Labels and cells of the rows below the loadings, with and without the heading.
     short : tuple of str
         The labels where each component has a row.
