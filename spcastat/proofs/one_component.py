@@ -316,7 +316,6 @@ class _SupportSearch:
 
 def prove_groups(
     S: np.ndarray,
-    c: int,
     *,
     of: np.ndarray,
     count: int,
@@ -332,8 +331,6 @@ def prove_groups(
     ----------
     S : ndarray of shape (p, p)
         Symmetric.
-    c : int
-        The number of variables; not used.
     of : ndarray of int, shape (p,)
         The group of each variable.
     count : int
@@ -614,12 +611,11 @@ class _ComponentProof:
         """Return a proof for component i by branch and bound; `view` is the deflated covariance matrix."""
         variables, support = self.admissible_variables(i)
         must = np.flatnonzero(self.rule.must[i]) if self.rule is not None else np.arange(0)
-        find: Callable[..., Proof] = prove
+        find: Callable[..., Proof] = partial(prove, c=max(support.size, 1))
         if isinstance(self.rule, GroupRule):
             find = partial(prove_groups, of=self.rule.of[variables], count=self.rule.counts[i])
         proof = find(
             symmetric(view.block(variables)),
-            max(support.size, 1),
             support=np.searchsorted(variables, support),
             must=np.searchsorted(variables, must),
             time_limit=time_limit,
