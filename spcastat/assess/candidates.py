@@ -20,8 +20,8 @@ from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import run_jobs, stage
-from spcastat.search.climbing import reordered, sweep
-from spcastat.search.default import GRAM_LIMIT, batch_size, best_of_each, fits_at_starts, several
+from spcastat.search.climbing import GRAM_LIMIT, reordered, sweep
+from spcastat.search.default import batch_size, best_of_each, fits_at_starts, several
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
 from spcastat.solvers.greedy import Greedy, Growth
