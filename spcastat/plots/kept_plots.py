@@ -10,18 +10,19 @@ import pandas as pd
 
 from spcastat.config import elements, explained, is_label, listed, plural, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
-from spcastat.labels import NAME_WIDTH, full_names, short_names
+from spcastat.labels import NAME_WIDTH, full_names
 from spcastat.plots import drawing
 from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import accents, ink, line, shade
 from spcastat.plots.legends import legend_above, write_legend
 from spcastat.plots.names import NAME_HEIGHT
+from spcastat.plots.texts import BOLD, HINTED, labels_for, width_of
 from spcastat.plots.ticks import NumbersFromOne
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Narrowest axes beside the names, as a share of the figure; below it names are shorter.
+#: Narrowest axes beside the names, as a share of their place; names are shortened rather than these.
 LEAST_ROOM = 0.4
 #: A bar of a smaller value has its number.
 SHORT_BAR = 0.02
@@ -212,16 +213,13 @@ def rows_with_room(ax: Axes, height_above: float = 0.0, row_height: float = 0.0)
 def _name(ax: Axes, names: list[Hashable], heads: np.ndarray) -> None:
     """Write the names, those of variables kept in bold and others indented, as long as there is room."""
     size = drawing.name_size()
-    for limit in range(NAME_WIDTH, 7, -2):
-        labels = short_names(names, limit)
-        drawing.name_rows(
-            ax, [name if head else f"  {name}" for name, head in zip(labels, heads, strict=True)]
-        )
-        for label, head in zip(ax.get_yticklabels(), heads, strict=True):
-            label.set(fontsize=size, fontweight="bold" if head else "normal", color=ink(ax))
-        drawing.run_layout(ax)
-        if ax.get_position().width >= LEAST_ROOM or max(map(len, labels), default=0) < limit - 2:
-            break
+    room = (1.0 - LEAST_ROOM) * drawing.place_width(ax) / HINTED
+    indent = width_of("  ", size)
+    labels = labels_for(full_names(names), [room / BOLD if head else room - indent for head in heads], size)
+    drawing.name_rows(ax, [name if head else f"  {name}" for name, head in zip(labels, heads, strict=True)])
+    for label, head in zip(ax.get_yticklabels(), heads, strict=True):
+        label.set(fontsize=size, fontweight="bold" if head else "normal", color=ink(ax))
+    drawing.run_layout(ax)
     pitch = float(drawing.size_of(ax)[1]) / max(len(names), 1)
     for label in ax.get_yticklabels():
         label.set_fontsize(min(size, pitch / NAME_HEIGHT))
