@@ -680,8 +680,9 @@ def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> bool:
     nothing, places, missing = pd.Series(np.nan, data.index), np.arange(len(data)), 0
     for i, (sparse, dense) in enumerate(zip(data["sparse"], data["dense"], strict=True)):
         nearby = [np.interp(i + np.array([-0.5, 0.0, 0.5]), places, data[name]) for name in lines]
-        if i < k and np.isfinite(sparse) and not np.nanmin(nearby, initial=np.inf) < height:
-            drawing.write(ax, f"{sparse:.{decimals}f}", (i + 1, 0.0), (0, 2), ha="center", **style)
+        share = f"{sparse:.{decimals}f}"
+        if i < k and share not in ("nan", "0") and not np.nanmin(nearby, initial=np.inf) < height:
+            drawing.write(ax, share, (i + 1, 0.0), (0, 2), ha="center", **style)
         else:
             missing += i < k
         text = f"{dense:.{decimals}f}"
