@@ -40,6 +40,33 @@ def test_groups_of_fewer_than_five_rows_have_marks_and_no_density(scores):
     assert sorted(marks) == [1, 4, 5, 50]
 
 
+def test_densities_end_at_both_ends_of_their_tails(scores):
+    """No curve is cut while it is visibly above zero."""
+    groups = np.repeat(["a", "b"], [48, 12])
+    for given in (None, groups):
+        ax = plots.plot_scores(scores, components=[1], groups=given)
+        (panel,) = ax.child_axes
+        curves = [line.get_ydata() for line in panel.lines if len(line.get_xdata()) > 2]
+        assert len(curves) == (1 if given is None else 2)
+        top = max(curve.max() for curve in curves)
+        assert all(max(curve[0], curve[-1]) < 0.01 * top for curve in curves)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_narrow_panels_keep_percentages_and_two_numbers(scores, k):
+    """In 3.4 x 3 inches percentages stand in a second line, and each axis has two numbers or more."""
+    scores = scores.iloc[:, :k] * [4.7 / 3.0, 1.0, 1.0][:k]
+    shares = pd.Series(0.1 * np.arange(k, 0, -1), scores.columns)
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    ax = plots.plot_scores(scores, shares=shares, ax=figure.subplots())
+    figure.canvas.draw()
+    bottom = [panel for panel in ax.child_axes if panel.get_xlabel()]
+    assert len(bottom) == k
+    assert all("%" in panel.get_xlabel() for panel in bottom)
+    assert all(len(panel.get_xticks()) >= 2 for panel in bottom)
+    assert all(len(panel.get_yticks()) >= 2 for panel in ax.child_axes if panel.get_ylabel())
+
+
 # --- over the index -------------------------------------------------------------------------------
 
 DATES = pd.date_range("2020-01-31", periods=60, freq="D", name="day")
@@ -185,6 +212,72 @@ def test_rows_whose_labels_repeat_are_named_by_their_number():
     (names,) = (child for child in ax.get_children() if child.get_gid() == "names")
     beyond = (frame / [4.0, 4.0]).max(axis=1).to_numpy()
     assert {name.text for name in names.names} == {str(i + 1) for i in np.argsort(-beyond)[:3]}
+
+
+@pytest.mark.parametrize(("level", "expected"), [(0.95, "10 %"), (0.99, "2 %"), (0.999, "0.2 %")])
+def test_a_plot_of_diagnostics_says_how_many_rows_are_beyond_a_limit(level, expected):
+    """And how many of a normal distribution would be; limits of a robust fit are those of clean rows."""
+    limits = LIMITS.rename(f"{level:g}")
+    share = 100.0 * (diagnostics() > 4.0).any(axis=1).mean()
+    note = note_of(plots.plot_diagnostics(diagnostics().set_axis(range(80)), limits))
+    assert f"limits of {100 * level:g} % of new rows. " in note
+    assert note.endswith(f"Beyond one: {share:.0f} % of the rows (if normal: about {expected}).")
+    one = plots.plot_diagnostics(diagnostics(), pd.Series({"T2": 4.0, "Q": np.nan}, name="0.95"))
+    assert "Beyond it:" in note_of(one)
+    assert "(if normal: about 5 %). Rows are counted from 1." in note_of(one)
+    wine = sp.datasets.load_wine()
+    robust = sp.spca(wine, 2, card=4, scale=True, robust=True)
+    assert "of new rows without outlying cells." in note_of(robust.plot_diagnostics())
+
+
+def test_about_one_normal_row_in_ten_is_beyond_a_limit():
+    """What the note says; a fit draws its rows inwards, so that there are rather fewer."""
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(5):
+        rows = rng.standard_normal((300, 3)) @ np.repeat(np.eye(3), 4, axis=1)
+        rows += 0.7 * rng.standard_normal(rows.shape)
+        fit = sp.spca(pd.DataFrame(rows), 3, card=4, effort="quick")
+        shares.append((fit.diagnostics() > fit.limits()).any(axis=1).mean())
+    assert 0.06 < np.mean(shares) < 0.12
+
+
+def test_variables_kept_say_how_many_represented_ones_are_shown():
+    represented = pd.DataFrame({"R2": [0.9, 0.8, 0.7], "most_by": ["a", "a", "b"]}, index=["c", "d", "e"])
+    ax = plots.plot_represented(represented, kept=["a", "b", "f"], max_rows=1)
+    words = {ax.get_yticklabels()[round(text.xy[1])].get_text(): text.get_text() for text in ax.texts[:3]}
+    assert words == {"a": "1 of 2 shown", "b": "0 of 1 shown", "f": "represents no other"}
+
+
+def test_the_groups_of_slopes_have_a_title_and_marks_side_by_side():
+    table = slopes()
+    table.attrs["groups"] = "sex"
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    ax = plots.plot_slopes(table, ax=figure.subplots())
+    figure.canvas.draw()
+    assert ax.get_legend().get_title().get_text() == "sex"
+    marks = [line for line in ax.lines if line.get_linestyle() == "None"]
+    pitch = float(drawing.size_of(ax)[1]) / len(ax.get_yticks()) / len(marks)
+    assert all(line.get_markersize() <= pitch for line in marks)
+    wine = sp.datasets.load_wine()
+    found = sp.compare_groups(wine, wine.index.rename("cultivar"), k=1, card=4, scale=True, n_draws=9)
+    assert found.plot().get_legend().get_title().get_text() == "cultivar"
+
+
+def test_coordinates_stand_at_the_labels_of_their_rows():
+    column = pd.DataFrame({"PC1": [0.0, 3.0, -2.0, 1.0]})
+    for index, first, label in (
+        (range(4), 0, "Row"),
+        (pd.RangeIndex(7, 11, name="day"), 7, "day"),
+        (["a", "b", "c", "d"], 1, "Row, counted from 1"),
+        ([4, 2, 9, 1], 1, "Row, counted from 1"),
+    ):
+        (panel,) = plots.plot_coordinates(column.set_axis(index)).child_axes
+        points = np.vstack(
+            [marks.get_offsets() for marks in panel.collections if hasattr(marks, "get_sizes")]
+        )
+        assert sorted(points[:, 0]) == [first, first + 1, first + 2, first + 3]
+        assert panel.get_xlabel() == label
 
 
 def test_what_is_drawn_of_principal_variables_has_a_key():
