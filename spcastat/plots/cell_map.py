@@ -23,6 +23,7 @@ from spcastat.plots.drawing import (
     write_note,
 )
 from spcastat.plots.legends import columns_within, write_legend
+from spcastat.plots.score_plots import COUNTED
 from spcastat.plots.texts import labels_for
 
 if TYPE_CHECKING:
@@ -119,9 +120,14 @@ def cell_map_of(
     unseen = int((weight > 0).sum() - (weight[column_places] > 0).sum())
     remark = f"{plural(unseen_rows, 'more row')} with outlying cells not shown. " * bool(unseen_rows)
     remark += f"{plural(unseen, 'more variable')} with outlying cells in these rows not shown." * bool(unseen)
+    names = [str(place + 1) for place in row_places]
+    if rows.index.is_unique:
+        names = short_names(rows.index[row_places].tolist(), positions=row_places.tolist())
+    elif names:
+        remark += f"{' ' * bool(unseen)}{COUNTED}"
     return CellMap(
         values[np.ix_(row_places, column_places)],
-        short_names(rows.index[row_places].tolist(), positions=row_places.tolist()),
+        names,
         short_names(columns[column_places].tolist(), positions=column_places.tolist()),
         min(len(out), len(row_places)),
         remark.strip(),

@@ -321,6 +321,8 @@ def draw_centroid(ax: Axes, centre: np.ndarray, colour: Any, marker: str) -> Non
 # --- labels ---------------------------------------------------------------------------------------
 
 
+#: The sentence of a note on the names of rows whose labels repeat.
+COUNTED = "Rows are counted from 1."
 #: Largest number of characters of the name of a row.
 ROW_NAME_WIDTH = 20
 
@@ -472,7 +474,7 @@ def plot_diagnostics(
     for i in labelled.tolist():
         texts.add(xy[i], labels_of_rows[i], shade(ax, 0.75), most_covered=TIP_COVER)
     axes_in_words = "T²: distance within the components. Q: squared residual."
-    counted = "Rows are counted from 1." * (len(labelled) > 0 and not points.index.is_unique)
+    counted = COUNTED * (len(labelled) > 0 and not points.index.is_unique)
     drawing.write_note(ax, [axes_in_words, *_limits_in_words(limits, points["beyond"]), counted])
     return ax
 
