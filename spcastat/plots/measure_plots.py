@@ -104,9 +104,11 @@ def _labelled(ax: Axes, x: str, y: str, whole: bool = True) -> Axes:
     if whole:
         ax.locator_params(axis="x", integer=True)
     size = drawing.name_size()
-    drawing.label_components(ax, (x, _in_lines(ax, y)), size)
+    drawing.label_components(ax, (x, y), size)
     names = ax.get_legend_handles_labels()[1]
     write_legend(ax, None, names, size, **legend_above(ax, names))
+    drawing.run_layout(ax)  # legend and note leave the height for the label
+    ax.set_ylabel(_in_lines(ax, y))
     return ax
 
 
@@ -271,7 +273,7 @@ def plot_choice(
         if len(remaining := unequal[~unequal["chosen"].astype(bool)]):
             dots |= {"marker": "s", "ls": "none", "label": "unequal cardinalities"}
             ax.plot(remaining.index, remaining["value"], **dots)
-    diamond: dict[str, Any] = {"color": orange, "marker": "D", "markersize": line(8), "ls": "none"}
+    diamond: dict[str, Any] = {"color": orange, "marker": "D", "markersize": line(6.5), "ls": "none"}
     ax.plot(x[mark], data["value"].to_numpy()[mark], label=label_of_choice, zorder=4, **diamond)
     if dense is not None:
         _dense_line(ax, dense)
