@@ -122,13 +122,22 @@ def plot_scores(
         if densities or values.shape[1] == 1:
             sentences += _on_densities(values, categories)
     names = [text for panel in ax.child_axes for text in (panel.get_xlabel(), panel.get_ylabel())]
-    sentences += drawing.sentence_on_shares(shares, names)
+    sentences += drawing.sentence_on_shares(shares, names) or _shares_in_words(values, shares)
     if components is None and scores.shape[1] > values.shape[1]:
         first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
         sentences.append(f"{first_and_last} of {scores.shape[1]} components.")
     drawing.write_note(ax, sentences, last_panel=ax.child_axes[-1])
     drawing.run_layout(ax)  # ticks of the panels follow their sizes
     return ax
+
+
+def _shares_in_words(values: pd.DataFrame, shares: pd.Series | None) -> list[str]:
+    """Return the sentence of the note on shares that have no room in the labels; nothing without shares."""
+    texts = [text.removesuffix(" %") for text in drawing.share_texts(list(values.columns), shares)]
+    if shares is None or not all(texts):
+        return []
+    words = f"{shares.attrs.get('share', '')} share of the {drawing.total_of(shares)}".strip()
+    return [f"{words[0].upper()}{words[1:]}: {', '.join(texts)} %."]
 
 
 @explained

@@ -67,6 +67,15 @@ def test_narrow_panels_keep_percentages_and_two_numbers(scores, k):
     assert all(len(panel.get_yticks()) >= 2 for panel in ax.child_axes if panel.get_ylabel())
 
 
+def test_percentages_without_room_in_panels_are_in_the_note():
+    scores = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 5)), columns=list("abcde"))
+    shares = pd.Series([0.3, 0.2, 0.1, 0.05, 0.04], scores.columns)
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    ax = plots.plot_scores(scores, shares=shares, ax=figure.subplots())
+    assert not any("%" in panel.get_xlabel() for panel in ax.child_axes)
+    assert "Share of the total variance: 30.0, 20.0, 10.0, 5.0, 4.0 %." in note_of(ax)
+
+
 # --- over the index -------------------------------------------------------------------------------
 
 DATES = pd.date_range("2020-01-31", periods=60, freq="D", name="day")
