@@ -36,7 +36,21 @@ class DuplicateNamesError(DataError):
 
 
 class MissingValuesError(DataError):
-    """Missing values where none are allowed."""
+    """Missing values where none are allowed.
+
+    Parameters
+    ----------
+    message : str
+    gaps : str
+        The missing values of rows, in words, if they are the reason; else "". A caller that knows what else
+        may be advised makes another message of them.
+    has_complete_rows : bool
+        Whether other rows have all values.
+    """
+
+    def __init__(self, message: str, gaps: str = "", has_complete_rows: bool = False) -> None:
+        super().__init__(message)
+        self.gaps, self.has_complete_rows = gaps, has_complete_rows
 
 
 class InfiniteValuesError(DataError):

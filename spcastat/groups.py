@@ -36,7 +36,6 @@ from spcastat.linalg.accumulate import is_sparse
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.progress import listening, workers
 from spcastat.reading import frames
-from spcastat.reading.checks import NO_COMPLETE_ROW
 from spcastat.reading.design import label_numbers, take_labels
 from spcastat.reading.read import looks_like_covariance, refuse_covariance
 from spcastat.results.group_comparison import GroupComparison
@@ -349,7 +348,7 @@ def _read(table: frames.InputTable, row_places: np.ndarray, options: Mapping[str
         source.op  # noqa: B018  # may raise
     except MissingValuesError as error:  # whose advice is na='em'
         drops = "give na='drop', which leaves out incomplete rows, or "
-        drop = "" if NO_COMPLETE_ROW in str(error) else drops
+        drop = drops if error.has_complete_rows else ""
         raise MissingValuesError(
             "The variables have missing values, and compare_groups() permutes complete rows; "
             f"{drop}leave out the columns with most missing values."

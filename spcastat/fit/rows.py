@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from math import factorial
 from typing import IO, Any
@@ -25,7 +26,7 @@ from spcastat.linalg.accumulate import blocks, is_sparse
 from spcastat.linalg.eigenvectors import SUM_ROUNDING, orthonormalise
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.progress import listening
-from spcastat.reading.checks import rows_of
+from spcastat.reading.checks import LEAVE_OUT_ROWS, incomplete_rows, rows_of
 from spcastat.reading.design import ReadOptions, Spec
 from spcastat.reading.frames import in_library_of, open_table, with_columns
 from spcastat.reading.read import replay, spec_for
@@ -242,11 +243,8 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
         stream = source.stream(ReadOptions(na=na or "raise"), spec)
         return stream.scores(standard, V, state.components)
     table, na = source.data, rule_for_gaps(state, na)
-    try:
+    with _advice_for_new_rows(state, "to get NaN for scores that need a missing value"):
         matrix, index = replay(spec, table, na="pairwise" if na == "em" else na)
-    except errors.MissingValuesError as error:
-        pairwise = "to get NaN for scores that need a missing value"
-        raise _about_new_rows(state, error, pairwise) from error
     if na == "em":
         state.need_model("transform() with na='em'")
         if np.isnan(matrix.data if is_sparse(matrix) else matrix).any():
@@ -259,16 +257,22 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
     return pd.DataFrame(values, index=deep_copy(index), columns=state.components)
 
 
-def _about_new_rows(
-    state: FitState, error: errors.MissingValuesError, pairwise: str
-) -> errors.MissingValuesError:
-    """Return the error of missing values in rows, with advice for new rows of a fit."""
-    fact, _, advice = str(error).partition(": use ")
-    ways = ["na='drop' to leave these rows out"] if advice.startswith("na='drop'") else []
-    if state.model is not None:
-        ways.append("na='em' to impute them by the model of the fit")
-    ways.append(f"na='pairwise' {pairwise}")
-    return errors.MissingValuesError(f"{fact}: use {', or '.join(ways)}.")
+@contextmanager
+def _advice_for_new_rows(state: FitState, pairwise: str) -> Iterator[None]:
+    """Advise in the ``with`` block what may be done about missing values in new rows of a fit.
+
+    `pairwise` is what na="pairwise" does.
+    """
+    try:
+        yield
+    except errors.MissingValuesError as error:
+        if not error.gaps:
+            raise
+        ways = [LEAVE_OUT_ROWS] if error.has_complete_rows else []
+        if state.model is not None:
+            ways.append("na='em' to impute them by the model of the fit")
+        ways.append(f"na='pairwise' {pairwise}")
+        raise incomplete_rows(error.gaps, ", or ".join(ways), error.has_complete_rows) from error
 
 
 def scoring(state: FitState, analysis: str) -> tuple[Spec, Standardisation, np.ndarray]:
@@ -369,10 +373,8 @@ def diagnostics_of(state: FitState, new: Any, na: str | None = None) -> pd.DataF
     if not source.in_memory:
         return _distances_in(state, source.stream(ReadOptions(na=na or "raise"), state.spec))
     table, na = source.data, rule_for_gaps(state, na)
-    try:
+    with _advice_for_new_rows(state, "to get NaN for these rows"):
         matrix, index = replay(state.spec, table, na=na)
-    except errors.MissingValuesError as error:
-        raise _about_new_rows(state, error, "to get NaN for these rows") from error
     return _distances_of(state, filled(state, matrix, index, na, "diagnostics()"), index)
 
 

@@ -578,12 +578,6 @@ def scale_of(scale: Any, blocks: Any, columns: pd.Index) -> Any:
     return column_values("scale", scale, columns)
 
 
-#: How mixed data with missing values are fitted.
-COMPLETE = (
-    "scale='mixed' was given: give na='em' to impute numbers and levels, or na='drop' to leave out the rows"
-)
-
-
 def mixed_of(design: Design, reading: ReadOptions, center: Any) -> Mixed:
     """Return the factors of a design; raise OptionError for options that conflict with scale="mixed"."""
     reason = ""

@@ -69,10 +69,9 @@ class ImputedData(Data):
             try:
                 parts.append(RowData.read(frame, options, warns=number == 1))
             except errors.MissingValuesError as error:
-                gap = str(error).partition(": use ")[0]
                 raise errors.MissingValuesError(
-                    f"Imputation {number} has missing values: {gap}. Impute them too, or give the table as "
-                    "data with na='em'."
+                    f"Imputation {number} has missing values: {error.gaps}. Impute them too, or give the "
+                    "table as data with na='em'."
                 ) from None
             _require_same_rows(parts[0], parts[-1], number)
         return cls(options=parts[0].options, table=table, parts=tuple(parts))

@@ -14,7 +14,6 @@ from spcastat import errors
 from spcastat.config import GAPS, listed, nearest, plural, shown, user_frame, warn, whole_percent
 from spcastat.inputs.cleaning import Cleaning, cleaner_of, require_cleanable, require_columns, warn_of
 from spcastat.inputs.data import (
-    COMPLETE,
     Data,
     center_and_scale,
     column_values,
@@ -38,7 +37,7 @@ from spcastat.linalg.standardisation import (
     checksum,
     prepare,
 )
-from spcastat.reading.checks import NO_COMPLETE_ROW, warn_of_missing_codes, warn_of_row_numbers
+from spcastat.reading.checks import warn_of_missing_codes, warn_of_row_numbers
 from spcastat.reading.design import (
     DEFAULT_OPTIONS,
     Design,
@@ -725,11 +724,12 @@ def contents_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
     try:
         contents = read_data(table, options, defer=not mixed)
     except errors.MissingValuesError as error:
-        if not mixed:
+        if not mixed or not error.gaps:
             raise
-        gap, _, advice = str(error).partition(": use ")
-        remedy = COMPLETE.partition(", or ")[0] if NO_COMPLETE_ROW in advice else COMPLETE
-        raise errors.MissingValuesError(f"{gap}, and {remedy}.") from None
+        drop = ", or na='drop' to leave out the rows" if error.has_complete_rows else ""
+        raise errors.MissingValuesError(
+            f"{error.gaps}, and scale='mixed' was given: give na='em' to impute numbers and levels{drop}."
+        ) from None
     if reading.formula is None:
         warn_of_row_numbers(contents.matrix, contents.columns)
     if isinstance(values, pd.DataFrame) and not reading.codes:

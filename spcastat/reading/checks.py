@@ -462,8 +462,11 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
     return keep
 
 
-#: Why na="drop" is not recommended.
-NO_COMPLETE_ROW = "no row has all values"
+#: What may be done about missing values if some rows have all values, and if none has.
+LEAVE_OUT_ROWS = "na='drop' to leave these rows out"
+LEAVE_OUT_COLUMNS = (
+    "df.dropna(axis=1, thresh=...) to leave out the columns with most of them: no row has all values"
+)
 
 
 def raise_missing(values: int, rows: int, n: int, columns: pd.Index, empty: int = 0) -> None:
@@ -472,19 +475,19 @@ def raise_missing(values: int, rows: int, n: int, columns: pd.Index, empty: int 
     `empty` of the rows have no value in these columns.
     """
     way = (
-        "na='drop' to leave these rows out, na='em' to estimate from all measured values, or na='pairwise' "
-        "to compute each covariance from the rows in which both variables are measured."
+        f"{LEAVE_OUT_ROWS}, na='em' to estimate from all measured values, or na='pairwise' "
+        "to compute each covariance from the rows in which both variables are measured"
     )
     if rows == n:
-        way = (
-            "na='em' or na='pairwise' to estimate from the measured values, or df.dropna(axis=1, "
-            f"thresh=...) to leave out the columns with most of them: {NO_COMPLETE_ROW}."
-        )
+        way = f"na='em' or na='pairwise' to estimate from the measured values, or {LEAVE_OUT_COLUMNS}"
     without = f" ({empty} without any value, which na='em' and na='pairwise' refuse)" if empty else ""
-    raise errors.MissingValuesError(
-        f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}{without}, in {listed(columns)}: "
-        f"use {way}"
-    )
+    gaps = f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}{without}, in {listed(columns)}"
+    raise incomplete_rows(gaps, way, rows < n)
+
+
+def incomplete_rows(gaps: str, way: str, has_complete_rows: bool) -> errors.MissingValuesError:
+    """Return the error of missing values in rows, in words, with a way to go on."""
+    return errors.MissingValuesError(f"{gaps}: use {way}.", gaps, has_complete_rows)
 
 
 @contextmanager
@@ -493,15 +496,10 @@ def advice_for_complete_rows(condition: bool = True) -> Iterator[None]:
     try:
         yield
     except errors.MissingValuesError as error:
-        fact, separator, advice = str(error).partition(": use na='")
-        if not condition or not separator:
+        if not condition or not error.gaps:
             raise
-        remedy = (
-            f"df.dropna(axis=1, thresh=...) to leave out the columns with most of them: {NO_COMPLETE_ROW}."
-            if advice.endswith(f"{NO_COMPLETE_ROW}.")
-            else "na='drop' to leave these rows out."
-        )
-        raise errors.MissingValuesError(f"{fact}: use {remedy}") from None
+        way = LEAVE_OUT_ROWS if error.has_complete_rows else LEAVE_OUT_COLUMNS
+        raise incomplete_rows(error.gaps, way, error.has_complete_rows) from None
 
 
 def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:

@@ -628,3 +628,15 @@ def test_rows_without_any_value_are_named_first(formula):
         with pytest.raises(errors.MissingValuesError, match="1 row without any value"):
             sp.spca(k=2, card=2, na=na, **options)
     assert len(sp.spca(k=2, card=2, na="drop", **options).scores) == 18
+
+
+def test_the_error_keeps_what_is_missing_in_other_processes_and_in_other_advice():
+    table = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 3)), columns=list("abc"))
+    table.iloc[3, 1] = np.nan
+    with pytest.raises(errors.MissingValuesError) as raised:
+        sp.spca(table, k=1, card=2)
+    error = pickle.loads(pickle.dumps(raised.value))
+    assert str(error) == str(raised.value)
+    assert (error.gaps, error.has_complete_rows) == ("1 missing value in 1 of 20 rows, in 'b'", True)
+    with pytest.raises(errors.MissingValuesError, match=r"in 'b': use na='drop' to leave these rows out\.$"):
+        sp.spco(table, k=1, zeros=0.5)

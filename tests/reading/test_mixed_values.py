@@ -161,6 +161,12 @@ def test_levels_of_ordered_categories_have_a_warning_and_its_advice_ends_it():
         (TABLE, {"k_em": 9}, errors.OptionError, "k_em=9 for 5 free columns .* is 4 at most"),
         (TABLE.assign(b=np.nan), {}, errors.SpcaError, "'b'"),
         (TABLE.assign(f=["x", *[None] * 11]), {}, errors.ConstantColumnError, "'f' has only one level"),
+        (
+            TABLE.assign(f=pd.Categorical([None] * len(TABLE), categories=["x", "y"])),
+            {},
+            errors.MissingValuesError,
+            r"'f' has no value in any row: leave it out of the formula\.$",
+        ),
         (TABLE.drop(index=0).reindex(TABLE.index), {}, errors.MissingValuesError, "1 row without any value"),
     ],
 )
