@@ -355,7 +355,7 @@ def diagnostics(state: FitState, data: Data | None) -> pd.DataFrame:
     """
     analysis = "diagnostics() without data"
     rows: Data = need_rows(state, data, analysis) if data is None else data
-    parts = rows.row_parts(analysis, state.function)
+    parts = rows.row_parts(analysis, state.function, "diagnostics")
     frames = [_distances_of(state, matrix, index) for matrix, index in parts if len(index)]
     frame = pd.concat(frames) if frames else pd.DataFrame({"T2": [], "Q": []}, dtype=float)
     if state.cleaning is None:

@@ -204,8 +204,10 @@ class ChunkData(Data):
     def fold_rows(self, folds: int, repeats: int, seed: int, unit: float, pull: bool = True) -> Any:
         return self.rows("A prediction of held-out rows")
 
-    def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
-        for block in self.stream.blocks(analysis.partition("(")[0]):
+    def row_parts(
+        self, analysis: str, function: str = "spca", task: str = "rows"
+    ) -> Iterator[tuple[Any, pd.Index]]:
+        for block in self.stream.blocks(task):
             yield block.values, block.index
 
     def random_rows(self, size: int, seed: int) -> tuple[Any, int]:

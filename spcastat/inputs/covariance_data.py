@@ -194,7 +194,9 @@ class CovarianceData(Data):
         kind = self.about.get("kind")
         return of_covariance(self.op, self.free, kind, folds, repeats, seed, unit)
 
-    def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
+    def row_parts(
+        self, analysis: str, function: str = "spca", task: str = "rows"
+    ) -> Iterator[tuple[Any, pd.Index]]:
         return self.rows(analysis, function)  # raises
 
     def scores(self, V: np.ndarray, components: pd.Index, function: str = "spca") -> Any:

@@ -341,8 +341,13 @@ class Data(Explained, ABC):
         """Return standardised rows in folds, to judge prediction by; `unit` and `pull` as for `noise`."""
 
     @abstractmethod
-    def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
-        """Yield the values of the rows and their labels, all at once or chunk by chunk; see `rows`."""
+    def row_parts(
+        self, analysis: str, function: str = "spca", task: str = "rows"
+    ) -> Iterator[tuple[Any, pd.Index]]:
+        """Yield the values of the rows and their labels, all at once or chunk by chunk; see `rows`.
+
+        `task` is what a display of progress names if they are read again.
+        """
 
     def random_rows(self, size: int, seed: int) -> tuple[Any, int]:
         """Return at most `size` random rows, or all rows in memory, and the number of all rows."""
@@ -371,6 +376,9 @@ class Data(Explained, ABC):
     def serial_correlation(self) -> float | None:
         """Return the correlation of neighbouring rows if they are serially dependent; None without a sign."""
         return None
+
+    def require_one_table(self, analysis: str) -> None:  # most data are one table
+        """Raise NoRowsError for imputations, which p-values and intervals of an analysis would ignore."""
 
     def require_folds(self) -> None:  # most data have rows
         """Raise NoRowsError if there are no rows that could be held out."""

@@ -36,8 +36,6 @@ REFUSED = {
     "robust": "each imputation would be cleaned differently: clean the table before it is imputed",
     "passes": "the imputations are in memory: leave passes out",
 }
-#: Analyses of single tables of rows, whose p-values and intervals ignore the imputations.
-OF_ONE_TABLE = ("split_inference()", "test_loadings()")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -173,6 +171,9 @@ class ImputedData(Data):
         self.require_same()
         return self._means
 
+    def require_one_table(self, analysis: str) -> None:
+        self.rows(analysis)  # raises
+
     def require_folds(self) -> None:
         raise errors.NoRowsError(
             "by='cv' was given with imputations=, and needs rows, not their averaged covariance matrix; omit "
@@ -182,8 +183,6 @@ class ImputedData(Data):
     def sampler(self, analysis: str, keep_rows: bool = False) -> ImputedSampler:
         from spcastat.inputs.samplers import ImputedSampler
 
-        if analysis in OF_ONE_TABLE:
-            self.rows(analysis)  # raises
         parts = sorted(self.parts, key=lambda part: sorted(content_keys(part.measured)))
         return ImputedSampler(tuple(part.sampler(analysis, keep_rows) for part in parts))
 
@@ -199,7 +198,9 @@ class ImputedData(Data):
 
         return of_covariance(self.op, self.free, None, folds, repeats, seed, within)
 
-    def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
+    def row_parts(
+        self, analysis: str, function: str = "spca", task: str = "rows"
+    ) -> Iterator[tuple[Any, pd.Index]]:
         yield self.rows_shown(analysis).matrix, self.row_labels
 
     def scores(self, V: np.ndarray, components: pd.Index, function: str = "spca") -> pd.DataFrame:

@@ -488,7 +488,9 @@ class RowData(Data):
             replaced_cells[tuple(places.T)] = True
         return of_rows(self, folds, repeats, seed, unit, pull and not self._rows_judged, replaced_cells)
 
-    def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
+    def row_parts(
+        self, analysis: str, function: str = "spca", task: str = "rows"
+    ) -> Iterator[tuple[Any, pd.Index]]:
         self.require_same()
         if self.cleaning is None:
             yield self.matrix, self.index

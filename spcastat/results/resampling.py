@@ -618,7 +618,7 @@ def split_inference(fit: Drawing, n: int, *, repeats: int) -> Split:
     n = whole_number("n", n, LEAST_DRAWS, MOST_DRAWS)
     repeats = whole_number("repeats", repeats, 1, MOST_REPEATS)
     with listening(fit.progress):
-        return split(_halved(fit, "split_inference()"), n, repeats)
+        return split(_halved(fit, "split_inference()", one_table=True), n, repeats)
 
 
 def test_loadings(fit: Drawing, n: int, *, fdr: str) -> Tested:
@@ -634,7 +634,7 @@ def test_loadings(fit: Drawing, n: int, *, fdr: str) -> Tested:
             f"than {p} variables; fit fewer components."
         )
     with listening(fit.progress):
-        resampling = _resampling(fit, "test_loadings()")
+        resampling = _resampling(fit, "test_loadings()", one_table=True)
         _require_permutable(fit.state, resampling)
         return permutation_test(resampling, n, fdr=method)
 
@@ -685,17 +685,24 @@ def number_found(state: FitState, choice: ParallelAnalysis) -> int:
 
 
 def _resampling(
-    fit: Drawing, analysis: str, *, fixed: bool = False, own_card: bool = False, starts: str = "near"
+    fit: Drawing,
+    analysis: str,
+    *,
+    one_table: bool = False,
+    fixed: bool = False,
+    own_card: bool = False,
+    starts: str = "near",
 ) -> Resampling:
     """Return what resampling needs to draw rows and refit.
 
-    `analysis` is the name of the call in messages; for the last three see `refit_of`.
+    `analysis` is the name of the call in messages; for `one_table` see `_rows_to_draw`, and for the others
+    `refit_of`.
     """
     from spcastat.assess.samples import Resampling, plan_of, refit_of
 
     seed, jobs = fit.seed_and_jobs
     plan = plan_of(fit.state)
-    rows = _rows_to_draw(fit, analysis, seed, bool(plan.rows_for))
+    rows = _rows_to_draw(fit, analysis, seed, bool(plan.rows_for), one_table)
     refit = refit_of(fit.state, plan, fixed=fixed, own_card=own_card, starts=starts)
     names = fit.state.spec.columns
     return Resampling(rows.sampler, refit, rows.source.op, seed, jobs, rows.drawn, rows.notice, names)
@@ -710,15 +717,22 @@ class _Drawn(NamedTuple):
     notice: str
 
 
-def _rows_to_draw(fit: Drawing, analysis: str, seed: int, keep_rows: bool = False) -> _Drawn:
-    """Return the rows of a fit, or its covariance matrix, to draw from."""
+def _rows_to_draw(
+    fit: Drawing, analysis: str, seed: int, keep_rows: bool = False, one_table: bool = False
+) -> _Drawn:
+    """Return the rows of a fit, or its covariance matrix, to draw from.
+
+    Imputations are refused with `one_table`, for analyses whose p-values and intervals would ignore them.
+    """
     data = original_data(fit.state, fit.source, fit.data, analysis).in_memory(seed)
+    if one_table:
+        data.require_one_table(analysis)
     return _Drawn(data, data.sampler(analysis, keep_rows), data.sampling_text, data.remark().text)
 
 
-def _halved(fit: Drawing, analysis: str) -> Resampling:
+def _halved(fit: Drawing, analysis: str, one_table: bool = False) -> Resampling:
     """Return the data and the method for fits of halves, which must have enough rows."""
-    resampling = _resampling(fit, analysis, own_card=True, starts="alone")
+    resampling = _resampling(fit, analysis, one_table=one_table, own_card=True, starts="alone")
     n, k = resampling.sampler.n // 2, fit.state.V.shape[1]
     if n < k + 2:
         raise TooFewRowsError(

@@ -62,6 +62,7 @@ QUESTIONS = {
     "serial_correlation": lambda d: d.serial_correlation(),
     "for_method": lambda d: d.for_method("robust"),
     "for_components": lambda d: d.for_components(2).op.p,
+    "require_one_table": lambda d: d.require_one_table("this analysis"),
     "require_folds": lambda d: d.require_folds(),
     "by_row": lambda d: d.by_row("a", "groups"),
     "changed": lambda d: d.changed(scale=False).op.p,
