@@ -35,6 +35,8 @@ NODES, QUADRATURE_WEIGHTS = np.polynomial.legendre.leggauss(40)
 DROP, LENGTH = 36.0, 23.0
 #: Largest distance, in Fisher's z, between the correlations at which the search starts.
 SPACING = 0.6
+#: The largest number of steps towards the root of the derivative; about 8 suffice.
+ROOT_STEPS = 100
 #: A cell's probability is at least this multiple of the terms whose difference it is.
 CELL_ROUNDING = 1e-16
 #: Half the 95 % quantile of the chi-squared distribution with one degree of freedom.
@@ -106,7 +108,7 @@ class Tables:
         )
 
 
-def polychoric(tables: np.ndarray, bound: float, max_iter: int = 100) -> Polychoric:
+def polychoric(tables: np.ndarray, bound: float) -> Polychoric:
     """Return the polychoric correlation of each contingency table.
 
     The two-step estimator of Olsson (1979), Psychometrika 44: the thresholds are the normal quantiles of the
@@ -120,21 +122,18 @@ def polychoric(tables: np.ndarray, bound: float, max_iter: int = 100) -> Polycho
         Counts of the pairs of categories. Categories may be empty.
     bound : float
         The largest absolute correlation allowed; below 1.
-    max_iter : int
-        Largest number of iterations for the root; about 8 suffice.
     """
     q, m, _ = tables.shape
     if q == 0:
         none = np.zeros(0, dtype=bool)
         return Polychoric(np.zeros(0), none, none, none)
     parts = [
-        _estimates(Tables.of(tables[part]), bound, max_iter)
-        for part in blocks(q, (m - 1) ** 2 * len(NODES), BATCH)
+        _estimates(Tables.of(tables[part]), bound) for part in blocks(q, (m - 1) ** 2 * len(NODES), BATCH)
     ]
     return Polychoric(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _estimates(tables: Tables, bound: float, max_iter: int) -> tuple[np.ndarray, ...]:
+def _estimates(tables: Tables, bound: float) -> tuple[np.ndarray, ...]:
     """Return the four attributes of Polychoric."""
     from scipy.optimize.elementwise import find_root
 
@@ -162,7 +161,7 @@ def _estimates(tables: Tables, bound: float, max_iter: int) -> tuple[np.ndarray,
             (grid[best[inside]], grid[other[inside]]),
             args=(inside,),
             tolerances=tolerances,
-            maxiter=max_iter,
+            maxiter=ROOT_STEPS,
         )
         z[inside] = np.where(np.isfinite(found.x), found.x, z[inside])
         converged[inside] = found.success

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 from math import erfc, exp, log, pi, sqrt
 
@@ -13,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import spcastat as sp
-from spcastat.correlations import Tables, log_likelihood, polychoric
+from spcastat.correlations import Tables, log_likelihood
 
 
 def cut(rng: np.random.Generator, n: int, r: float, first: list[float], second: list[float]) -> pd.DataFrame:
@@ -159,7 +158,7 @@ def test_a_likelihood_that_is_flat_to_the_bound_is_flagged():
 
 def test_a_search_that_ends_before_it_converged_is_reported(monkeypatch):
     items = items_of(sparse_corners(0))
-    monkeypatch.setattr("spcastat.correlations.polychoric", partial(polychoric, max_iter=1))
+    monkeypatch.setattr("spcastat.correlations.ROOT_STEPS", 1)
     with pytest.warns(sp.errors.ConvergenceWarning, match=r"1 pair did not converge: \('a', 'b'\)"):
         found = sp.correlation(items)
     assert found.attrs["spcastat"]["not_converged"] == [("a", "b")]

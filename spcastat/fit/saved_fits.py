@@ -641,7 +641,7 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
     measures: dict[str, np.ndarray] = {
         name: reader.array("f k", f"measures: {name}") for name in measure_names
     }
-    _require_agreement(record, standard, model, design, moments, reader.sizes)
+    _require_agreement(record, standard, design, moments, reader.sizes)
     patterned = record.method == records.SPARSE_LOADINGS
     if patterned != ("weights" in arrays):
         raise FileError("its method does not match its arrays.")
@@ -697,7 +697,6 @@ def _require_places(cleaning: Cleaning | None, record: records.Record) -> None:
 def _require_agreement(
     record: records.Record,
     standard: Standardisation | None,
-    model: PpcaModel | None,
     design: RowDesign | None,
     moments: Mapping[str, Any],
     sizes: Mapping[str, int],

@@ -504,9 +504,11 @@ def straightened(vectors: np.ndarray) -> np.ndarray:
     return np.linalg.qr(vectors)[0]
 
 
-def varimax(
-    A: np.ndarray, normalise: bool = False, max_iter: int = 500, tolerance: float = 1e-10
-) -> np.ndarray:
+#: The steps of varimax end when they improve the criterion by at most this share of it.
+VARIMAX_TOLERANCE = 1e-10
+
+
+def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.ndarray:
     """Rotate the columns of matrices to maximise the varimax criterion.
 
     Parameters
@@ -515,8 +517,6 @@ def varimax(
     normalise : bool
         Give every variable the same weight (Kaiser's normalisation).
     max_iter : int
-    tolerance : float
-        Relative improvement of the criterion at which the steps end.
 
     Returns
     -------
@@ -544,7 +544,7 @@ def varimax(
         gradient = cubes - with_rotated * means[:, None]
         U, values, Vt = np.linalg.svd(gradient)
         rotation[going] = U @ Vt
-        improved = values.sum(axis=-1) > objectives * (1.0 + tolerance)
+        improved = values.sum(axis=-1) > objectives * (1.0 + VARIMAX_TOLERANCE)
         objectives = values.sum(axis=-1)
         if not improved.all():
             going, objectives = going[improved], objectives[improved]

@@ -305,7 +305,7 @@ def em_moments(
     patterns = Patterns.of(missing, w)
     Z = model.standardised(X)
     if start is None:
-        state = _begin(Z, patterns, w, k_em)
+        state = _begin(Z, w, k_em)
     else:
         W = start.loadings * (start.scale / model.scale)[:, None]
         state = _standard((start.mean - model.mean) / model.scale, W, start.sigma2)
@@ -410,7 +410,7 @@ def _in_units(
     return PpcaModel(mean, divisor * size, np.zeros((X.shape[1], q)), 1.0)
 
 
-def _begin(Z: np.ndarray, patterns: Patterns, w: np.ndarray, q: int) -> PpcaModel:
+def _begin(Z: np.ndarray, w: np.ndarray, q: int) -> PpcaModel:
     """Return the starting parameters: PCA of standardised rows with zeros for missing values."""
     rows = np.sqrt(w / w.sum())[:, None] * Z
     n, p = rows.shape

@@ -290,7 +290,7 @@ def search(
     initial_loadings = initial_loadings * nonzeros.support(initial_loadings)
     ascended, values, _ = ascend(matrix, initial_loadings, nonzeros, START_STEPS)
     ends = []
-    for number in _different(ascended, values, REFINED if S.p <= REFINED_VARIABLES else 1):
+    for number in _different(values, REFINED if S.p <= REFINED_VARIABLES else 1):
         ends.append(exchanged(matrix, ascended[number], float(values[number]), nonzeros))
     best_index = max(range(len(ends)), key=[value for _, value, _ in ends].__getitem__)
     P, value, complete = ends[best_index]
@@ -321,7 +321,7 @@ def nearby_pattern(S: Operator, P: np.ndarray, nonzeros: Nonzeros) -> Pattern:
     return best_on_support(matrix, improved, 1e-10)
 
 
-def _different(optima: np.ndarray, values: np.ndarray, limit: int) -> Iterator[int]:
+def _different(values: np.ndarray, limit: int) -> Iterator[int]:
     """Yield the numbers of the best local optima whose values differ, at most `limit` of them."""
     previous_value, count = np.inf, 0
     for number in np.argsort(-values, kind="stable").tolist():
