@@ -534,7 +534,7 @@ def _fitted(data: Data, request: Request, call: Call) -> SpcaResult:
 def _fitting_data(data: Data, plan: Plan, k: int) -> Data:
     """Return the data for a fit according to `plan`, after a check of their variances."""
     fitted = data_for(data, plan, k)
-    fitted.variance_check  # noqa: B018  # may warn
+    fitted.warn_of_variances()
     return fitted
 
 

@@ -276,7 +276,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         value = rows_or_matrix_of("choose_k", table, options, covariance)
         if value.out_of_core:  # before rows are read
             checked_numbers(value.p, value.p, kmax)
-        value.variance_check  # noqa: B018  # may warn
+        value.warn_of_variances()
         sample = value.in_memory(draws.seed)
         return ComponentChoice(component_tests(sample, kmax, draws, least, n_jobs=jobs))
 
@@ -595,7 +595,7 @@ def _chosen(data: Data, asked: Asked) -> Choice:
     whole = (data if k is None else data.for_components(k)).for_method(_rows_for(fitting, k or 1, data.p))
     sample = whole.in_memory(asked.settings.seed)
     require_variance(sample)
-    whole.variance_check  # noqa: B018  # may warn
+    whole.warn_of_variances()
     _require_number_of_rows(sample, asked.settings.by, k)
 
     components = None

@@ -122,7 +122,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         value = rows_of("spco", table, data_options)
     require_components(k, value.p)
     source = value.for_method("spco").rows("spco()", "spco")
-    source.variance_check  # noqa: B018  # may warn
+    source.warn_of_variances()
     assert isinstance(source.op, Rows)
     _check_rank(source.op, k)
     unit = source.op.unit

@@ -345,7 +345,7 @@ def _read(table: frames.InputTable, row_places: np.ndarray, options: Mapping[str
     try:
         data_options = {name: value for name, value in options.items() if name not in ("clusters", "scale")}
         source = RowData.read(numbered, {**data_options, "scale": by})
-        source.op  # noqa: B018  # may raise
+        source.require_moments()
     except MissingValuesError as error:  # whose advice is na='em'
         drops = "give na='drop', which leaves out incomplete rows, or "
         drop = drops if error.has_complete_rows else ""

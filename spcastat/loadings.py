@@ -223,7 +223,7 @@ def _fitted(function: Any, data: Data, arguments: tuple[Any, ...]) -> SparseLoad
     """Check the arguments k, card, total, variance, n_init and rng, fit, and return the result."""
     request = requested(*arguments, p=data.p, function=function.__name__)
     data = data.for_components(request.k)
-    data.variance_check  # noqa: B018  # may warn
+    data.warn_of_variances()
     names = ("k", "card", "total", "variance", "n_init", "rng")
     call = Call(function, dict(zip(names, arguments, strict=True)))
     return SparseLoadings(fitted(data, request, call.text(data)), data, call)

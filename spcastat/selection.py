@@ -274,7 +274,7 @@ def _selection(
     if n_resamples is not None:
         n_resamples = whole_number("n_resamples", n_resamples, 0, MOST_DRAWS)
     data = data.for_components(request.k or request.m or 1)
-    data.variance_check  # noqa: B018  # may warn
+    data.warn_of_variances()
     parts = _folds(data, request, folds, DEFAULT_FOLDS if is_small or request.share is not None else 0, seed)
     sizes: Sequence[int] = ()
     if request.share is not None:

@@ -377,6 +377,10 @@ class Data(Explained, ABC):
         """Return the correlation of neighbouring rows if they are serially dependent; None without a sign."""
         return None
 
+    def require_moments(self) -> Operator:
+        """Compute the covariances, which checks the values of the rows; raise what forbids them."""
+        return self.op
+
     def require_one_table(self, analysis: str) -> None:  # most data are one table
         """Raise NoRowsError for imputations, which p-values and intervals of an analysis would ignore."""
 
@@ -424,9 +428,13 @@ class Data(Explained, ABC):
         """Raise OptionError if writing to `path` would change the data."""
         require_apart(path, self.files)
 
+    def warn_of_variances(self) -> bool:
+        """Warn of columns in very different units, once for a value; return True."""
+        return self._variances_compared
+
     @cached_property
-    def variance_check(self) -> bool:
-        """True, after a warning of columns in very different units, which a value gives once."""
+    def _variances_compared(self) -> bool:
+        """True, after the warning that a value gives once."""
         if self.warns and self.options.get("scale") is None:
             warn_of_unequal_variances(self.op, self.columns)
         return True
