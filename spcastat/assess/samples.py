@@ -34,7 +34,7 @@ from spcastat.fit.run import leading_components, run
 from spcastat.fit.sparse_loadings import with_loadings, with_matrix
 from spcastat.fit.state import FitState
 from spcastat.inputs.samplers import Sampler, constant_in, constant_remark
-from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.eigenvectors import numerical_rank, symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.progress import Finished, run_jobs
 from spcastat.reading.design import Spec
@@ -194,7 +194,7 @@ class Refit:
         # the directions of the starts, up to twice as many as components, are computed once
         count = max(k, min(2 * k, op.rank_limit)) if searched else k
         values, vectors = op.leading(min(count, op.p))
-        if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
+        if k > op.rank_limit or numerical_rank(values[:k], op.p) < k:
             raise ComponentsError(f"The rank of the rows of a draw is below {k}.")
         if self.known_fits:
             return [vectors[:, :k]]
