@@ -636,20 +636,21 @@ class Plan:
         OptionError
             If no cardinalities are allowed, or, with `check`, if some are not.
         """
-        masks = []
+        admissible = []
         for key, card in zip(keys, cards, strict=True):
             try:
                 require_possible(self.with_card(card).solver, columns)
-                masks.append((key, card))
+                admissible.append((key, card))
             except errors.OptionError:
                 if check:
                     raise
         constraint = CONSTRAINTS.get(getattr(self.solver, "constraint", None) or "")
         if constraint is not None and not check:
-            masks = [(key, card) for key, card in masks if constraint.leaves_freedom(card)] or masks
-        if not masks:
+            free = [(key, card) for key, card in admissible if constraint.leaves_freedom(card)]
+            admissible = free or admissible
+        if not admissible:
             require_possible(self.with_card(cards[0]).solver, columns)
-        return [key for key, _ in masks], [card for _, card in masks]
+        return [key for key, _ in admissible], [card for _, card in admissible]
 
 
 def require_components(k: int, p: int) -> None:

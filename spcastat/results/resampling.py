@@ -16,6 +16,7 @@ from spcastat.config import (
     one_of,
     plural,
     real_number,
+    seed_of,
     shown,
     whole_number,
 )
@@ -37,7 +38,7 @@ from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
 from spcastat.linalg.eigenvectors import SUM_ROUNDING
-from spcastat.progress import listening
+from spcastat.progress import listening, workers
 from spcastat.reading.design import Design, ReadOptions
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import replay, replay_both
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
 
     from spcastat.assess.samples import Resampling
     from spcastat.hints import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several
-    from spcastat.inputs.data import Data
     from spcastat.inputs.samplers import Sampler
     from spcastat.show.grid import Document
     from spcastat.show.renderings import Screen
@@ -517,9 +517,6 @@ class Drawing:
     @property
     def seed_and_jobs(self) -> tuple[int, int]:
         """The seed of the draws, and the number of processes."""
-        from spcastat.config import seed_of
-        from spcastat.progress import workers
-
         return seed_of(self.rng), workers(self.n_jobs)
 
 
