@@ -462,19 +462,19 @@ def _seed(random_state: Any) -> Any:
 def _validated(estimator: Any, X: Any, gaps: bool, remedy: str, **how: Any) -> Any:
     """Validate rows with scikit-learn and return them; with `gaps`, values may be missing.
 
-    An error of scikit-learn is raised as ColumnTypeError or DataError, with the same message on one line;
-    that on missing values names a `remedy`.
+    An error of scikit-learn is raised as ColumnTypeError or DataError, with the same message on one line; the
+    error of missing values names a `remedy`.
     """
     if isinstance(X, np.ma.MaskedArray):  # scikit-learn would use the masked values
         X = np.ma.filled(X.astype(float), np.nan)
-    finite = "allow-nan" if gaps else True
     try:
-        return validate_data(estimator, X, dtype=np.float64, ensure_all_finite=finite, **how)
+        X = validate_data(estimator, X, dtype=np.float64, ensure_all_finite="allow-nan", **how)
     except Exception as error:
         reason = one_line(" ".join(str(error).split()), 1000) or type(error).__name__
-        if "contains NaN" in reason:
-            raise MissingValuesError(f"X contains NaN, missing values, which {remedy}.") from None
         raise (ColumnTypeError if isinstance(error, TypeError) else DataError)(reason) from error
+    if not gaps and np.isnan(X.data if is_sparse(X) else X).any():
+        raise MissingValuesError(f"X contains NaN, missing values, which {remedy}.")
+    return X
 
 
 def _parts(imputations: Any) -> Sequence[Any]:
