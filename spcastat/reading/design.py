@@ -574,12 +574,13 @@ def factor_columns(design: Design) -> dict[str, np.ndarray]:
     if model is None:
         return {}
     labels, positions = [str(label) for label in design.spec.columns], {}
+    places_by_term = design.spec.terms or {}
     for term in model.terms:
         parts = [part.text for part in term if part.method != "literal"]
         if not set(parts) & set(model.encodings):
             continue
         name = ":".join(parts)
-        places = np.array([j for j, label in enumerate(labels) if label.startswith(f"{name}[")], dtype=int)
+        places = np.array(places_by_term[":".join(part.text for part in term)], dtype=int)
         X = np.asarray(design.matrix)[:, places]
         measured = ~np.isnan(X).any(axis=1)
         X, weights = X[measured], None if design.weights is None else design.weights[measured]
