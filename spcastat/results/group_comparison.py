@@ -13,7 +13,7 @@ from spcastat.fit.state import Picklable
 from spcastat.results.fit import SpcaResult
 from spcastat.show import resampling_tables
 from spcastat.show.grid import Document
-from spcastat.show.renderings import Outcome
+from spcastat.show.renderings import Outcome, Screen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,8 +38,6 @@ class GroupComparison(Picklable, Outcome):
     serial : float or None
         The correlation of the scores of neighbouring rows, if they are serially dependent.
     """
-
-    _short_name = "comparison"
 
     def __init__(
         self,
@@ -70,6 +68,10 @@ class GroupComparison(Picklable, Outcome):
         return resampling_tables.document(
             self._table, self.slopes, self.p_values, self._comparison.draws, about
         )
+
+    def _screen(self) -> Screen:
+        draws = self._comparison.draws
+        return resampling_tables.print_of_groups(self._document(), self._table, self.p_values, draws)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

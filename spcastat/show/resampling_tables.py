@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from spcastat.config import SHOWN_LEVEL
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
-from spcastat.labels import full_names, name_text, some_of
-from spcastat.show import resampling_facts
+from spcastat.labels import NAME_WIDTH, full_names, name_text, some_of
+from spcastat.show import renderings, resampling_facts
 from spcastat.show.grid import (
     UNSORTED,
     Document,
@@ -29,6 +30,7 @@ from spcastat.show.grid import (
     p_value_text,
     percent,
 )
+from spcastat.show.renderings import Screen
 from spcastat.show.resampling_facts import OFTEN
 from spcastat.show.templates import Fact, fact, lines, notes, part, warnings
 
@@ -346,6 +348,8 @@ LISTED_GROUPS = 8
 GROUP_COLUMNS = 5
 #: The largest number of variables that a table shows.
 MOST_GROUP_ROWS = 60
+#: So many components have a row in a print without room for all groups.
+MOST_PRINTED_ROWS = 8
 
 
 def document(
@@ -380,8 +384,80 @@ def document(
         ),
         tuple(notes(about)),
         alerts=tuple(warnings(about)),
-        print_notes=(part(fact("congruence of groups")),),
     )
+
+
+def print_of_groups(document: Document, table: pd.DataFrame, p_values: pd.Series, draws: int) -> Screen:
+    """Return the print of a comparison: every group and component, with one measure if two have no room.
+
+    Parameters
+    ----------
+    document : Document
+        The comparison as a document; `table`, `p_values` and `draws` are as for `document`.
+    """
+    p_texts = tuple(_p(p, draws) for p in p_values)
+    end = renderings.ending("comparison", document.sentences)
+    alerts = tuple(text[0].lower() + text[1:] for text in document.alerts)
+    head = [
+        line
+        for label, text in document.facts
+        for line in renderings.filled(
+            renderings.console_text(f"{label}: {text}"), renderings.WIDTH
+        ).splitlines()
+    ]
+
+    def screen(layouts: Sequence[list[str]], meaning: str) -> Screen:
+        def body(room: int) -> list[str]:
+            fitting = (text for text in layouts if renderings.fits(text, room - len(head) - 1))
+            text = next(fitting, [])
+            return renderings.stacked_blocks([head, text]) if text else []
+
+        return Screen(document.heading, body, (part(fact(meaning)),), alerts, end)
+
+    full_screen = screen(_layouts(table, p_texts, has_shares=True), "congruence of groups")
+    short_screen = screen(_layouts(table, p_texts, has_shares=False), "congruence alone")
+    shortest_screen = screen([_smallest_congruences(table, p_texts)], "congruence alone")
+    return replace(full_screen, brief=replace(short_screen, brief=shortest_screen))
+
+
+def _layouts(table: pd.DataFrame, p_texts: tuple[str, ...], has_shares: bool) -> list[list[str]]:
+    """Return the congruences, and the shares of PCA, with components in rows, and with groups in rows."""
+    names, groups = list(dict.fromkeys(table["component"])), list(dict.fromkeys(table["group"]))
+    shape = len(groups), len(names)
+    order = np.lexsort((pd.factorize(table["component"])[0], pd.factorize(table["group"])[0]))
+    cosines = np.array(fixed_values(table["congruence"], 3), dtype=object)[order].reshape(shape)
+    shares = np.array([percent(share, 1) for share in table["kept"]], dtype=object)[order].reshape(shape)
+    components, group_names = full_names(names), full_names(groups)
+    by_component = renderings.matrix(
+        "Congruence",
+        [*group_names, "p"],
+        [(name, (*cells, p)) for name, cells, p in zip(components, cosines.T, p_texts, strict=True)],
+        "% of PCA" * has_shares,
+        [(name, (*cells, "")) for name, cells in zip(components, shares.T, strict=True)] * has_shares,
+    )
+    by_group = renderings.matrix(
+        "Congruence",
+        components,
+        list(zip(group_names, map(tuple, cosines), strict=True)),
+        "% of PCA" * has_shares,
+        list(zip(group_names, map(tuple, shares), strict=True)) * has_shares,
+        [("p", p_texts)],
+        limit=NAME_WIDTH,
+    )
+    return [by_component, by_group]
+
+
+def _smallest_congruences(table: pd.DataFrame, p_texts: tuple[str, ...]) -> list[str]:
+    """Return the group in which each component has its smallest congruence."""
+    rows = []
+    for (component, of_component), p in zip(table.groupby("component", sort=False), p_texts, strict=True):
+        smallest = of_component.iloc[int(of_component["congruence"].argmin())]
+        rows.append(
+            (name_text(component), (fixed(smallest["congruence"], 3), name_text(smallest["group"]), p))
+        )
+    hidden = len(rows) - MOST_PRINTED_ROWS
+    text = renderings.matrix("Congruence", ("smallest", "in group", "p"), rows[:MOST_PRINTED_ROWS])
+    return [*text, *[f"and {hidden} more components"] * (hidden > 0)]
 
 
 def comparison_facts(

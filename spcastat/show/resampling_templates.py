@@ -251,14 +251,18 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     ),
     "differing slopes": Template(
         label="Differing",
-        line="{names?{names}|none with p <= .05, adjusted for all variables and components}",
+        line="{names?{names}, with|none with} p <= .05, adjusted for all variables and components",
     ),
     "congruence of groups": Template(
         note="Congruence: absolute cosine between the loadings and those of the first principal component of "
         "the same variables within the group. % of PCA: the variance of the component relative to that of "
         "this principal component.",
         part="Congruence: cosine of the angle to the first principal component of the same variables within "
-        "the group, whose variance is 100 % of PCA.",
+        "the group, whose variance is 100 % of PCA; p: equal slopes on a component.",
+    ),
+    "congruence alone": Template(
+        part="Congruence: cosine of the angle to the first principal component of the same variables in the "
+        "group; p: equal slopes."
     ),
     "slopes of groups": Template(
         note="A blank loading is exactly zero. A slope is cov(variable, score) / var(score); it does not "

@@ -307,7 +307,7 @@ def test_a_variable_that_does_not_vary_in_a_group_has_no_slope_there_and_no_test
     assert compared.p_value <= compared.p_adjusted.min().min()
     text = " ".join(str(compared).split())
     assert "ariables that do not vary in a group have no slope there, and are not tested: v6 (b)." in text
-    assert "v6" not in text.split("Differing:")[1].split("Group")[0]
+    assert "v6" not in text.split("Differing:")[1].split("Congruence")[0]
     assert "v6 (b)" not in str(sp.compare_groups(swapped, GROUP, 2, 4, **given))
 
 
@@ -518,3 +518,22 @@ def test_the_print_of_four_fits_has_all_rows_and_defines_no_others():
     text = str(sp.compare(dict(zip(names, fits, strict=True))))
     assert "more row" not in text
     assert "  Angle, degrees" in text
+
+
+def test_the_print_of_groups_has_every_group_and_component_and_the_level():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(240, 12)) + np.repeat(rng.normal(size=(240, 3)), 4, axis=1))
+    for k, count in ((5, 4), (2, 9), (8, 6), (10, 20)):
+        compared = sp.compare_groups(rows, np.arange(240) % count, k=k, card=2, n_draws=19, effort="quick")
+        text = str(compared)
+        assert len(text.splitlines()) <= 25
+        assert max(map(len, text.splitlines())) <= 80
+        assert "p <= .05, adjusted for all variables and components" in " ".join(text.split())
+        cosines = re.findall(r"[01]\.\d{3}\b", text[text.index("\nCongruence") :])
+        if k * count <= 48:
+            table = compared.table.pivot(index="component", columns="group", values="congruence")
+            assert {f"{value:.3f}" for value in table.to_numpy().ravel()} <= set(cosines)
+        else:
+            smallest = compared.table.groupby("component", sort=False)["congruence"].min()
+            assert {f"{value:.3f}" for value in smallest.iloc[:8]} <= set(cosines)
+            assert "and 2 more components" in text
