@@ -67,6 +67,8 @@ UPRIGHT = (
 CARDINALITIES = "Cardinalities"
 #: Label of the row of nonzeros, and heading of the rows of held-out errors.
 NONZEROS, HELD_OUT_ERROR = "Nonzeros", "Held-out error"
+#: What held-out errors are.
+HELD_OUT_DEFINITION = "Held-out error: mean squared error of predicted cells (1: by column means). "
 #: Heading and labels of the rows that compare each fit with the first.
 WITH_FIRST, AGREEMENT, ANGLE = "Compared with the first fit", "Agreement", "Angle, degrees"
 #: Columns of the held-out errors in the table of measures, and their labels.
@@ -561,7 +563,9 @@ def _next_to_first(agreement: pd.DataFrame, angles: pd.DataFrame) -> Iterator[Ro
 def _definitions(labels: Collection[str]) -> str:
     """Return what the rows with these labels mean."""
     error = "; RRE, its error: the square root of 1 - PEV" if "RRE" in labels else ""
+    has_held_out = any(label.startswith((HELD_OUT["held_out"], HELD_OUT_ERROR)) for label in labels)
     return (
+        f"{HELD_OUT_DEFINITION * has_held_out}"
         f"PEV: share by projection on the loadings{error}; least squares: by regression on the scores. "
         "Agreement: mean Jaccard index of the sets of variables with nonzero loadings, 1 if they are the "
         "same. Angle: largest principal angle between the spans of the loadings."

@@ -102,7 +102,11 @@ def print_of_number(tests: ComponentTests) -> Screen:
     cautions = list(choice_facts.rows_tested(tests))
     spectrum = tuple(map(part, choice_facts.eigenvalues_not_compared(tests)))
     screen = Screen(document.heading, body, (key, *spectrum), ending=end)
-    return with_cautions(screen, cautions, (brief(headings_of_tests), *spectrum))
+    in_brief = brief(headings_of_tests)
+    with_spectrum = with_cautions(screen, cautions, (in_brief, *spectrum))
+    without_spectrum = with_cautions(screen, cautions, (in_brief,)).brief
+    assert with_spectrum.brief is not None
+    return replace(with_spectrum, brief=replace(with_spectrum.brief, brief=without_spectrum))
 
 
 #: Columns of parallel analysis.

@@ -84,7 +84,7 @@ class Estimates:
 
         `about` are facts, of which some are warnings or remarks.
         """
-        brief_sentences = tuple(sentence for sentence in sentences if sentence != key)
+        brief_sentences = tuple(sentence for sentence in sentences if sentence != key)  # of a column
         alerts = tuple(warnings(about)), end, tuple(remarks(about))
         brief = Screen(title, self.in_short, brief_sentences, *alerts)
         return Screen(title, self.table, tuple(sentences), *alerts, brief)
@@ -230,11 +230,13 @@ def print_of_bootstrap(
         headings, doubt = ("loading", *shares), "not in all draws"
         estimates = Estimates(headings, rows, doubtful, doubt, "All loadings: boot.table")
     draw_cautions = list(resampling_facts.few_draws(boot))
-    key = " ".join(
-        [part(resampling_facts.interval_kind(boot))] * (with_bounds and kind == "hull")
-        + [part(fact("selected"))] * boot.select
-        + [*map(part, resampling_facts.of_imputations(boot))]
-    )
+    meaning = ""
+    if with_bounds:
+        is_normal = kind == "hull"
+        percentiles = resampling_facts.percentile_meaning(boot.select)
+        meaning = part(resampling_facts.interval_kind(boot) if is_normal else percentiles)
+    columns_key = [part(fact("selected"))] * boot.select + [*map(part, resampling_facts.of_imputations(boot))]
+    key = " ".join(columns_key)
     about = [
         *resampling_facts.about_rows(state, boot.notice),
         *resampling_facts.components_in_doubt(state, boot),
@@ -242,7 +244,7 @@ def print_of_bootstrap(
     ]
     return estimates.screen(
         part(resampling_facts.bootstrap(boot, 0.95, state.record.sparse, kind == "percentile")),
-        (*_sampling_sentences(boot.drawn), key, *map(part, draw_cautions)),
+        (*_sampling_sentences(boot.drawn), meaning, key, *map(part, draw_cautions)),
         about,
         renderings.ending("boot", notes),
         key,
@@ -357,7 +359,7 @@ def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Scr
         *resampling_facts.few_permutations(state, tested),
     ]
     return estimates.screen(
-        part(resampling_facts.tests_of_loadings(tested)),
+        part(resampling_facts.tests_of_loadings(state, tested)),
         (*_sampling_sentences(tested.drawn), part(fact("meaning of q")), *map(part, hidden)),
         about,
         renderings.ending("tests", notes),

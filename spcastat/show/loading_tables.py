@@ -33,7 +33,7 @@ from spcastat.show.renderings import Summary
 from spcastat.show.report import bibtex, first_chapter, last_chapter, loadings_picture, methods
 from spcastat.show.resampling_tables import bootstrap_header, loading_rows, with_bounds
 from spcastat.show.summary import bounds_of, loadings_table
-from spcastat.show.templates import Fact, explained_warnings, fact, lines, notes, part
+from spcastat.show.templates import explained_warnings, fact, lines, notes, part
 
 
 def summarise(
@@ -88,14 +88,7 @@ def _bounds(of_loadings: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd
     draws_shown = frames.intervals_shown(of_loadings, level)
     bounds = bounds_of(of_loadings, draws_shown, level, "percentile")
     heading = fact("loadings in brackets", level=level, draws=draws_shown.draws)
-    return bounds, " ".join(notes([heading, interval_meaning(draws_shown.select, level)]))
-
-
-def interval_meaning(select: bool, level: float) -> Fact:
-    """Return what an interval says; `select`: whether draws selected the variables again."""
-    if not select:
-        return fact("percentiles given")
-    return fact("percentiles with selection", share=50 - 50 * level)
+    return bounds, " ".join(notes([heading, resampling_facts.percentile_meaning(draws_shown.select, level)]))
 
 
 def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Document:
@@ -106,8 +99,9 @@ def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Doc
     table, hidden = loading_rows(nonzero_rows, "`table`", len(frame.columns) - 2)
     if len(frame) > len(nonzero_rows):
         hidden.append(fact("zero loadings selected", number=len(frame) - len(nonzero_rows)))
+    has_intervals = frames.has_intervals(boot, level)
     sentences = [
-        *([interval_meaning(boot.select, level)] if frames.has_intervals(boot, level) else []),
+        *([resampling_facts.percentile_meaning(boot.select, level)] if has_intervals else []),
         *hidden,
         *resampling_facts.about_rows(state, boot.notice),
         *resampling_facts.few_draws(boot, level),

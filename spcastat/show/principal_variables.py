@@ -57,6 +57,8 @@ from spcastat.show.templates import methods as sentences
 OTHER_LINES = 8
 #: The default numbers of decimals of a summary, and of rows of each of its tables.
 DECIMALS, MOST_ROWS = 2, 60
+#: Coefficients of Cadima and Jolliffe (2001), and what they are.
+COEFFICIENTS = {"RM": "root of the share by regression", "GCD": "overlap with the space of PCA, 0 to 1"}
 #: The smallest number of variables not kept that are shown.
 FEWEST_OTHERS = 3
 
@@ -159,6 +161,8 @@ def header(state: FitState) -> Iterator[Fact]:
     about, record = set_of(state), state.record
     yield fact("PCA of all", share=about.pca_share, k=record.k, part=about.share / about.pca_share)
     yield from facts.data(state)
+    if (share := record.options.get("share")) is not None:
+        yield fact("share of variables", share=share, of_pca=record.options["k"] is not None)
     if about.budget is not None:
         spent = float(about.cost[about.chosen].sum())
         yield fact("costs of variables", spent=spent, budget=about.budget)
@@ -190,7 +194,7 @@ def _proof(about: PrincipalSet) -> Fact:
 
 
 def _coefficients(about: PrincipalSet) -> str:
-    meanings = {"RM": " (root of the share by regression)", "GCD": " (overlap with the space of PCA, 0 to 1)"}
+    meanings = {name: f" ({meaning})" for name, meaning in COEFFICIENTS.items()}
     coefficients = {name: value for name, value in about.criteria.items() if name != "RV"}
     return "; ".join(f"{name} {value:.3f}{meanings.get(name, '')}" for name, value in coefficients.items())
 
@@ -282,7 +286,9 @@ def path_document(state: FitState) -> Document:
         rows.append(Row(str(m), tuple(cells)))
     headings = ["share, %", "% of PCA"]
     headings += ["held out, %", "s.e.", "PCA held out, %"] if has_held_out else []
-    return Document("", tables=(Table("Variables kept", (*headings, "RM", "GCD"), tuple(rows)),))
+    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in COEFFICIENTS.items())
+    path = Table("Variables kept", (*headings, *COEFFICIENTS), tuple(rows), notes=(f"{meanings}.",))
+    return Document("", tables=(path,))
 
 
 # --- a methods section, and the report ------------------------------------------------------------

@@ -21,7 +21,7 @@ _STOPPED = (
 _SINGLE_BOUNDS = "{joint?; certify(joint=False) bounds each component given the earlier ones}"
 _NOT_FEASIBLE = (
     "exhaustive search is not feasible for {p|# variable|# variables} ({reason}), so this is a general "
-    f"bound, which more time may lower{_SINGLE_BOUNDS}"
+    f"bound{_SINGLE_BOUNDS}"
 )
 _NOT_TIGHT = (
     "examined all supports, but its bounds for some of them are not tight, and more time does not lower "

@@ -95,13 +95,19 @@ def _of_tables(document: grid.Document, width: int) -> Iterator[str]:
 def filled(text: str, width: int, initial_indent: str = "", indent: int = 0) -> str:
     """Return a text in lines of at most `width` characters.
 
-    No line begins with the % or s of a number, nor within a short list of numbers such as "[10, 5, 4]". The
-    first line begins with `initial_indent`, the others with `indent` spaces.
+    No line begins with the % or s of a number, within a short list of numbers such as "[10, 5, 4]", or after
+    the hyphen of a word. The first line begins with `initial_indent`, the others with `indent` spaces.
     """
     unbroken = " ".join(text.split())
-    for kept_together in (r"\d (%|s\b)", r"(?:\b[kpr] <?=|\|r\| >=?) [\d.]+", r"[\[(]\d[\d, ]{,28}[)\]]"):
+    for kept_together in (r"\d (%|s\b)", r"(?:\b[kpqr] <?=|\|r\| >=?) [\d.]+", r"[\[(]\d[\d, ]{,28}[)\]]"):
         unbroken = re.sub(kept_together, lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), unbroken)
-    lines = textwrap.fill(unbroken, width, initial_indent=initial_indent, subsequent_indent=" " * indent)
+    lines = textwrap.fill(
+        unbroken,
+        width,
+        initial_indent=initial_indent,
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+    )
     return lines.replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -441,28 +447,31 @@ def fits(lines: Sequence[str], room: int) -> bool:
 # --- any document ---------------------------------------------------------------------------------
 
 
-def screen_of(document: grid.Document, end: str) -> Screen:
-    """Return the print of any document: lines of its header, and the first rows of its tables."""
+def screen_of(document: grid.Document, end: str, tables: str = "") -> Screen:
+    """Return the print of any document: lines of its header, and the first rows of its tables.
+
+    `tables` is where to find rows and columns without room, such as "path.summary()".
+    """
     header = [f"{label}: {text}" for label, text in document.facts[:MOST_FACTS]]
     warnings = tuple(text[0].lower() + text[1:] for text in document.alerts)
 
     def body(room: int) -> list[str]:
         head = [*_lines(header, None), *[""] * bool(header and document.tables)]
-        return [*head, *_first_tables(document, room - len(head))]
+        return [*head, *_first_tables(document, room - len(head), tables)]
 
     return Screen(document.heading, body, document.print_notes, warnings, end)
 
 
-def _first_tables(document: grid.Document, room: int) -> list[str]:
-    """Return tables with as many rows as there is room for."""
+def _first_tables(document: grid.Document, room: int, complete: str) -> list[str]:
+    """Return tables with as many rows as there is room for; `complete` is where to find all of them."""
     lines: list[str] = []
     for table in document.tables:
-        part = _first_rows(table, room - len(lines) - bool(lines))
+        part = _first_rows(table, room - len(lines) - bool(lines), complete)
         lines += [""] * bool(lines and part) + part
     return lines
 
 
-def _first_rows(table: grid.Table, room: int) -> list[str]:
+def _first_rows(table: grid.Table, room: int, complete: str) -> list[str]:
     """Return the first rows of a table that fit, with the first columns that fit; [] without any rows."""
     row_limit = min(len(table.rows), room)
     for columns in range(len(table.headings), 0, -1):
@@ -470,7 +479,7 @@ def _first_rows(table: grid.Table, room: int) -> list[str]:
         for count in range(min(len(part.rows), row_limit), min(len(part.rows), MANY_ROWS) - 1, -1):
             visible = replace(part, rows=_of_every_group(part.rows, count))
             lines = render_tables(grid.Document("", tables=(visible,)), WIDTH)
-            hidden = _hidden(len(part.rows) - count, len(table.headings) - columns)
+            hidden = _hidden(len(part.rows) - count, len(table.headings) - columns, complete)
             if len(lines) + len(hidden) <= room:
                 return [*lines, *hidden]
     return []
@@ -486,10 +495,11 @@ def _of_every_group(rows: tuple[grid.Row, ...], count: int) -> tuple[grid.Row, .
     return tuple(rows[place] for place in sorted(places))
 
 
-def _hidden(rows: int, columns: int) -> list[str]:
-    """Return a line that counts the rows and columns without room."""
+def _hidden(rows: int, columns: int, complete: str) -> list[str]:
+    """Return a line that counts the rows and columns without room, and says where they are."""
     counts = [plural(rows, "more row")] * bool(rows) + [plural(columns, "more column")] * bool(columns)
-    return [f"and {' and '.join(counts)}"] if counts else []
+    location = f": {complete}" if complete else ""
+    return [f"and {' and '.join(counts)}{location}"] if counts else []
 
 
 # --- documents in every format --------------------------------------------------------------------
@@ -747,7 +757,8 @@ class Outcome(Summary):
 
     def _screen(self) -> Screen:
         document = self._document()
-        return screen_of(document, ending(self._short_name, document.sentences))
+        end = ending(self._short_name, document.sentences)
+        return screen_of(document, end, f"{self._short_name}.summary()")
 
     def summary(self) -> Summary:
         """Return the complete tables with header and notes; they print as text and show as HTML."""

@@ -107,6 +107,13 @@ def interval_meaning(select: bool, level: float = 0.95) -> Fact:
     return fact("intervals with selection", share=50 + 50 * level)
 
 
+def percentile_meaning(select: bool, level: float = 0.95) -> Fact:
+    """Return what an interval between percentiles says; `select`: whether draws selected variables again."""
+    if not select:
+        return fact("percentiles given")
+    return fact("percentiles with selection", share=50 - 50 * level)
+
+
 def interval_kind(boot: Bootstrapped, level: float = 0.95) -> Fact:
     """Return how intervals of unit loadings are computed."""
     z, share = ndtri(0.5 + level / 2.0), 50 + 50 * level
@@ -243,9 +250,16 @@ def of_split(state: FitState, split: Split) -> Iterator[Fact]:
         )
 
 
-def tests_of_loadings(tested: Tested) -> Fact:
-    """Return the fact about the permutations of tests of loadings."""
-    return fact("tests of loadings", **_tests(tested))
+def tests_of_loadings(state: FitState, tested: Tested) -> Fact:
+    """Return the fact about the permutations of tests of loadings, and how many have a small q."""
+    frame = frames.tests(state, tested)
+    of_nonzero = frame.loc[frame["loading"] != 0, "q_value"]
+    counts = {
+        "small": int((of_nonzero <= SHOWN_LEVEL).sum()),
+        "nonzero": len(of_nonzero),
+        "level": SHOWN_LEVEL,
+    }
+    return fact("tests of loadings", **counts, **_tests(tested))
 
 
 def header_of_tests(tested: Tested) -> Iterator[Fact]:

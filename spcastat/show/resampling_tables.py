@@ -114,7 +114,7 @@ def test_document(state: FitState, tested: Tested) -> Document:
     table, hidden = loading_rows(rows_shown, "`table`", 4, draws=tested.draws)
     sentences = resampling_facts.of_tests(state, tested)
     return Document(
-        title=part(resampling_facts.tests_of_loadings(tested)),
+        title=part(resampling_facts.tests_of_loadings(state, tested)),
         facts=tuple(lines(resampling_facts.header_of_tests(tested))),
         tables=(table,),
         notes=tuple(notes([*sentences, *hidden])),

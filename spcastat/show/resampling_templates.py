@@ -101,11 +101,14 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     ),
     "notice": Template(note="{text}", warning="{doubtful?{uncapitalised}}", remark="{doubtful?|{text}}"),
     "percentiles given": Template(
-        note="Intervals take the variables as given, and are not valid if the same data selected them."
+        note="Intervals take the variables as given, and are not valid if the same data selected them.",
+        part="interval: percentiles of the draws, given these variables.",
     ),
     "percentiles with selection": Template(
         note="Intervals lie between percentiles of the draws, selection included: one includes zero if "
-        "{share:g} % of the draws or more leave the loading out or give it the other sign."
+        "{share:g} % of the draws or more leave the loading out or give it the other sign.",
+        part="interval: percentiles of the draws; it includes zero if {share:g} % of them or more leave the "
+        "loading out or give it the other sign.",
     ),
     "loadings in brackets": Template(
         note="In brackets: {level:%g} % bootstrap intervals ({draws|# draw|# draws})."
@@ -175,8 +178,9 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     # --- tests of loadings
     "tests of loadings": Template(
         part="Permutation tests of loadings ({interrupted?{done} of }{signs?{asked|# draw of signs|# draws "
-        "of signs}|{asked|# permutation|# permutations}}{interrupted?: interrupted}); q: false discovery "
-        "rate over {tested|# test|# tests} ({procedure})"
+        "of signs}|{asked|# permutation|# permutations}}{interrupted?: interrupted}): {small} of "
+        "{nonzero|# nonzero loading|# nonzero loadings} with q <= {level:g}; q: false discovery rate over "
+        "{tested|# test|# tests} ({procedure})"
     ),
     "null of signs": Template(
         label="Null",

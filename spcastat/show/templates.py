@@ -610,6 +610,11 @@ TEMPLATES: dict[str, Template] = {
         label="PCA of all",
         line="{share:%2} % with {k|# component|# components}; the variables kept reproduce {part:%1} % of it",
     ),
+    "share of variables": Template(
+        label="Number",
+        line="the fewest variables that reproduce {share:%g} % of {of_pca?PCA's share|the variance} in "
+        "held-out rows",
+    ),
     "costs of variables": Template(label="Cost", line="{spent:g} of {budget:g}"),
     "search for variables": Template(
         label="Search",

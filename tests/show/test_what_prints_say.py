@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
+from spcastat.show import renderings
 
 
 def said(text: object) -> str:
@@ -376,3 +377,44 @@ def test_the_correlations_of_many_components_are_explained_above_their_column():
     assert "total variance; |r|: largest correlation with another score" in said(
         sp.spca(table, 10, 3, method="greedy")
     )
+
+
+# --- definitions beside lists, requests, hidden rows ----------------------------------------------
+
+
+def test_lists_of_intervals_say_what_an_interval_is():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(np.repeat(rng.normal(size=(200, 5)), 5, axis=1) + 0.5 * rng.normal(size=(200, 25)))
+    fit = sp.spca(table, 5, 5, scale=True, method="greedy")
+    text = said(fit.bootstrap(49, rng=0))
+    assert "include zero" in text  # lists
+    assert "interval: normal, cut at -1 and 1" in text
+    sparse = said(sp.sparse_loadings(table, 5, 5, scale=True, n_init=1).bootstrap(49, rng=0))
+    assert "interval: percentiles of the draws; it includes zero if 2.5 % of them or more leave" in sparse
+
+
+def test_tests_of_loadings_count_small_q_values_in_their_heading():
+    fit = sp.spca(rows(), 2, 3, scale=True, method="greedy")
+    tests = fit.test_loadings(39, rng=0)
+    of_nonzero = tests.table.loc[tests.table["loading"] != 0, "q_value"]
+    count = int((of_nonzero <= 0.05).sum())
+    for text in (said(tests), said(tests.summary())):
+        assert f": {count} of {len(of_nonzero)} nonzero loadings with q <= 0.05; q: false discovery" in text
+
+
+def test_requests_and_hidden_rows_are_printed():
+    table = rows()
+    kept = said(sp.principal_variables(table, share=0.7, scale=True))
+    assert "the fewest variables that reproduce 70 % of the variance in held-out rows" in kept
+    kept = said(sp.principal_variables(table, k=2, share=0.7, scale=True))
+    assert "the fewest variables that reproduce 70 % of PCA's share in held-out rows" in kept
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 30)))
+    assert "more rows: path.summary()" in said(sp.spca_path(wide, 1, method="greedy"))
+
+
+def test_words_are_not_broken_at_their_hyphens():
+    for width in range(20, 60):
+        lines = renderings.filled(
+            "70 in build wind float, 76 in build wind non-float, 13 in head-lamps", width
+        )
+        assert not any(line.endswith("-") for line in lines.splitlines())
