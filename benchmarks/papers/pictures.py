@@ -28,8 +28,8 @@ MARKERS = "osv^D<>Pp*hX"
 
 INTRODUCTION = """# The papers, figure by figure
 
-spcastat implements the methods of four papers and those that the papers compare with. Their tables are
-recomputed row by row; the picture shows the number of printed rows with each outcome:
+spcastat implements the methods of four papers, and the methods with which these papers compare them. The
+tables of the papers are recomputed row by row; the picture shows how many printed rows have each outcome:
 
 ```{image} papers/record.png
 :alt: Printed rows of each paper by finding

@@ -157,7 +157,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     about = "a column of labels of the rows that belong together, not fitted; whole clusters are drawn"
     add("--clusters", metavar="NAME", help=about)
     add("--strata", metavar="NAME", help="a column of labels of the strata of the sample, not fitted")
-    about = "for rows in the order of time: blocks of N rows are drawn; auto chooses N"
+    about = "for rows in time order: blocks of N rows are drawn; auto chooses N"
     add("--block-length", type=rows_of_block, metavar="N|auto", help=about)
     about = "DATA contains imputations of a table, numbered in a column (.imp by default, as in mice)"
     add("--imputations", nargs="?", const="", metavar="NAME", help=about)

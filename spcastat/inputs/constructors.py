@@ -111,8 +111,8 @@ def rows(
         Whether categories are replaced by numbers: by the numbers of the value labels that
         :func:`pandas.read_spss` stores in ``data.attrs``, and otherwise by 1, 2, ... in the order of the
         categories. New rows are coded with the same numbers. For correlations of ordinal variables see
-        :func:`correlation`; ``data.rename(columns=data.attrs["column_names_to_labels"])`` makes the variable
-        labels of SPSS the names.
+        :func:`correlation`; ``data.rename(columns=data.attrs["column_names_to_labels"])`` uses the variable
+        labels of SPSS as names.
     k_em : int, optional
         Rank of the EM model; the number of components of each fit by default.
     passes : int, optional

@@ -187,7 +187,7 @@ def require_options(clusters: Any, strata: Any, block_length: Any, weights_are: 
     if clusters is not None or strata is not None:
         option = "clusters" if clusters is not None else "strata"
         raise OptionError(
-            f"block_length and {option} were given; blocks are for rows in the order of time, {option} for "
+            f"block_length and {option} were given; blocks are for rows in time order, {option} for "
             "groups of rows in any order. Give one of them."
         )
     is_auto = isinstance(block_length, str) and block_length == "auto"

@@ -97,7 +97,7 @@ class ComponentChoice(Outcome):
 
     @property
     def kaiser(self) -> int | None:
-        """The number of eigenvalues above their mean (Kaiser), with rows as they are.
+        """The number of eigenvalues above their mean (Kaiser), from the rows as given.
 
         None if some variables were not tested, or if there are at least as many variables as rows.
         """

@@ -740,8 +740,8 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         n : int
-            Number of draws, 3 or more. Intervals of 95 % need 39; fewer draws give only standard errors
-            and shares.
+            Number of draws, 3 or more. Intervals of 95 % need at least 39 draws; fewer draws give only
+            standard errors and shares.
         select : bool
             Whether variables are selected again in each draw. False keeps the variables of the fit, which is
             not valid if the same data selected them.
@@ -1072,7 +1072,7 @@ class SpcaResult(ComponentFit):
         max_nodes: int | None = None,
         progress: hints.Progress = None,
     ) -> Certificate:
-        """Prove upper bounds on how much better the fit could be, by its objective.
+        """Prove upper bounds on how much better the fit could be in terms of its objective.
 
         By default a fit that maximises a measure of all components together (adjusted variance, PEV, or the
         least-squares share, see ``fit.options["objective"]``) is compared by this measure with all fits of

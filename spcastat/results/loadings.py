@@ -115,8 +115,8 @@ class SparseLoadings(ComponentFit):
         Parameters
         ----------
         n : int
-            Number of draws, 3 or more. Intervals of 95 % need 39; fewer draws give only standard errors
-            and shares.
+            Number of draws, 3 or more. Intervals of 95 % need at least 39 draws; fewer draws give only
+            standard errors and shares.
         select : bool
             Whether variables are selected again in each draw. False keeps the variables of the fit.
         data : table or matrix, optional
