@@ -806,12 +806,12 @@ def _too_many(
     place_names = [_WORDS.get(parameter.name, parameter.name) for parameter in places]
     later_options = [f"{name}=" for name in names if name not in {parameter.name for parameter in places}]
     advice = (
-        f"give others by name, such as {', '.join(later_options[:3])}"
+        f"give {'others' if place_names else 'them'} by name, such as {', '.join(later_options[:3])}"
         if later_options
         else "leave the others out"
     )
     takes = f"only {', '.join(place_names)}" if place_names else "none"
     return ArgumentsError(
-        f"{called}() was given {plural(count, 'argument')} by position, of which it accepts {takes}; "
+        f"{called}() was given {plural(count, 'argument')} by position, but accepts {takes} in this way; "
         f"{advice}."
     )

@@ -80,7 +80,7 @@ def test_too_many_arguments_without_names(callables):
         places = [one for one in parameters.values() if one.kind in (0, 1)]
         error = refused(call, *[None] * (len(places) + 1))
         assert isinstance(error, ArgumentsError), name
-        assert "by position, of which it accepts" in str(error), name
+        assert "by position, but accepts" in str(error), name
 
 
 def test_arguments_given_twice_and_arguments_missing(callables):

@@ -156,8 +156,8 @@ def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndar
 MATRIX, DISTANCE_MATRIX = "a covariance or correlation matrix", "a matrix of distances"
 OF_DISTANCES = "is square and symmetric with zeros in the diagonal, as a matrix of distances is"
 ADVICE_OF_DISTANCES = (
-    "components are of rows and variables: give the table that the distances were computed from, or its "
-    "principal coordinates, such as those of sklearn.manifold.MDS(metric='precomputed')"
+    "components are computed from rows and variables, so give the table that the distances were computed "
+    "from, or its principal coordinates, such as those of sklearn.manifold.MDS(metric='precomputed')"
 )
 
 

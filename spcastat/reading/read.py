@@ -766,7 +766,7 @@ def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_O
     kind = matrix_kind(frame, numbered or isinstance(data, np.ndarray) or is_sparse(data))
     if not kind:
         return
-    zeros = "with zeros in the diagonal, "
+    zeros = " with zeros in the diagonal" if kind == DISTANCE_MATRIX else ""
     text = _as_pandas_text(data)
     if kind == DISTANCE_MATRIX:
         advice = ADVICE_OF_DISTANCES
@@ -778,8 +778,8 @@ def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_O
     if from_file and numbered:
         remedy = "a DataFrame with labels of the rows"
     raise DataError(
-        f"data of shape {data.shape} look like {kind}, square and "
-        f"symmetric, {zeros if kind == DISTANCE_MATRIX else ''}and here rows are observations: {advice}. "
+        f"The data, of shape {data.shape}, look like {kind}, square and symmetric{zeros}, but rows should be "
+        f"observations: {advice}. "
         f"If the rows are observations, give {remedy}."
     )
 
