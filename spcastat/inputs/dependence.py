@@ -346,7 +346,7 @@ def _table_of(rows: StandardRows) -> pd.DataFrame | None:
 def _grouping_column(rows: StandardRows, data: pd.DataFrame, T: np.ndarray) -> tuple[Any, float] | None:
     """Return the name of a column of text or categories that explains scores, and the share that it explains.
 
-    Its groups must be so many and small that they are rather clusters than kinds of rows.
+    The groups must be numerous and small enough to be clusters rather than kinds of rows.
     """
     read = set(map(str, rows.spec.required_columns))
     smallest: tuple[float, Any, float] | None = None

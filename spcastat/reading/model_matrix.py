@@ -449,7 +449,7 @@ def _value_of(part: Part, given: Given) -> Any:
 
 
 def _value_in_part(expression: Expression, given: Given) -> Any:
-    """Return the value of an expression, by the states of all rows where some of them do not determine one.
+    """Return the value of an expression, by the states of all rows if some rows do not determine it.
 
     A rare 0/1 variable is constant in a half without the rows that have it: ``scale`` would divide by zero.
     """

@@ -1835,9 +1835,9 @@ class SpcaResult(ComponentFit):
             Whether blocks and tables show the largest absolute loading of each component first; otherwise the
             variables are in the order of the data.
         max_rows : int, optional
-            The largest number of variables of blocks and tables; by default as many as there is room for. If
-            more have a nonzero loading, the components take turns in choosing the variable with their largest
-            remaining absolute loading.
+            The largest number of variables of blocks and tables; by default as many as there is room for.
+            If more variables have a nonzero loading, the components take turns in choosing the variable
+            with their largest remaining absolute loading.
         components : sequence of int or str, optional
             Components, by number (from 1) or by name; by default all.
         sections : Series, mapping or sequence of length p, optional

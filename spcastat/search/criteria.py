@@ -819,7 +819,7 @@ class Reconstruction(Projected):
 def inverse_of_gram(G: np.ndarray) -> np.ndarray:
     """Return R'R with the R of `inverse_root`: G^-1, where no column depends on earlier ones.
 
-    Then it takes .6 of the time of R. The squared lengths of the rows of R add up to the trace.
+    In that case it takes .6 of the time of R. The squared lengths of the rows of R add up to the trace.
     """
     diagonal = G.diagonal(axis1=-2, axis2=-1)
     if diagonal.min(initial=1.0) > matrices.TINY:

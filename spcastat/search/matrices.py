@@ -500,7 +500,7 @@ class Spectrum:
 
 
 def _spectrum_of_low_rank(A: np.ndarray) -> Spectrum | None:
-    """Return the eigenpairs of matrices of shape (B, c, c); None if one of them has not a low rank."""
+    """Return the eigenpairs of matrices of shape (B, c, c); None if one of them does not have low rank."""
     B, c, _ = A.shape
     pairs = []
     for matrix in A:

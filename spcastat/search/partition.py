@@ -8,8 +8,8 @@ subset of the variables, without listing partitions.
 Climbs move single variables between groups. For up to `VARIABLES_LIMIT` variables all partitions are then
 compared: for PEV the one with the largest sum is best; for adjusted variance only partitions whose sums
 exceed the best known value have to be fitted; the least-squares share may be larger than the sum, so that
-every partition has to be fitted. If more than `LIMITS` allows would have to be fitted, those with the
-largest sums are. The effects of its constants on value and time are measured in
+every partition has to be fitted. If more partitions than `LIMITS` allows would have to be fitted, only
+those with the largest sums are fitted. The effects of its constants on value and time are measured in
 benchmarks/results/steering.md.
 """
 
