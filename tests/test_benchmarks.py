@@ -239,6 +239,21 @@ def test_every_table_is_on_a_page(command):
         assert f"`python -m benchmarks.{command} {name}" in section
 
 
+#: Tables of errors that need no data but those they draw.
+DRAWN = ["few-rows", "missing", "imputations", "intervals", "given", "together", "neighbours", "groups"]
+DRAWN += ["noise", "noise-split", "rows", "robust", "robust-loss"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DRAWN)
+def test_tables_of_errors_are_measured(name):
+    """One data set for each model, as the functions that they call may have changed."""
+    from benchmarks.trust.__main__ import TABLES
+    from benchmarks.trust.sets import Call
+
+    assert TABLES[name](Call(sets=1)).rows
+
+
 def test_rules_and_numbers_that_are_replaced_exist():
     from benchmarks import ablation, steering
 

@@ -156,7 +156,7 @@ def splits_in_noise(call: Call) -> Table:
         noise = NOISES[name]
         X = noise.draw(generator(f"noise {name}", number))
         fit = sp.spca(X, noise.k, noise.card, scale=True, effort="quick")
-        halves = fit.split_inference(2, rng=number).conf_int()
+        halves = fit.split_inference(3, rng=number).conf_int()
         null = _null(halves["term"], fit.loadings.index, noise.true)
         return {"without 0": float(_away(halves)[null].mean())} if null.any() else {}
 
