@@ -439,7 +439,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     [1, 4, 7]
     """
     data_options, _ = divided_options(dict(locals()), (*ROW_OPTIONS, *COVARIANCE_OPTIONS))
-    from spcastat.assess.candidates import fit_path, path_cards
+    from spcastat.assess.cross_validation import fit_path, path_cards
     from spcastat.results.path import SpcaPath  # imported late, as few calls need it
 
     with listening(progress):

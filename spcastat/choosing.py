@@ -11,15 +11,7 @@ import numpy as np
 
 from spcastat import hints
 from spcastat.api import FITS, finished, request_of
-from spcastat.assess.candidates import MOST_FITS, RULES, CardinalitySet, path_cards
-from spcastat.assess.component_tests import (
-    NoiseDraws,
-    about_rows,
-    checked_numbers,
-    component_tests,
-    require_variance,
-)
-from spcastat.assess.families import (
+from spcastat.assess.candidates import (
     CANDIDATES,
     FAMILIES,
     Candidate,
@@ -34,6 +26,14 @@ from spcastat.assess.families import (
     select,
     table,
 )
+from spcastat.assess.component_tests import (
+    NoiseDraws,
+    about_rows,
+    checked_numbers,
+    component_tests,
+    require_variance,
+)
+from spcastat.assess.cross_validation import MOST_FITS, RULES, CardinalitySet, path_cards
 from spcastat.assess.folds import MOMENTS_VARIABLES, divided
 from spcastat.assess.many_sets import sizes
 from spcastat.assess.prediction import PREDICTION

@@ -13,8 +13,8 @@ from benchmarks.trust.models import NUMBER, generator, support_f1
 from benchmarks.trust.sets import Call, Measured, shares
 from benchmarks.trust.structures import DESIGNS, NUMBERS, PARTITIONS, Structure
 from benchmarks.trust.together import DEPENDENCES, planted
+from spcastat.assess.candidates import Settings, select
 from spcastat.assess.component_tests import NoiseDraws
-from spcastat.assess.families import Settings, select
 from spcastat.assess.prediction import PREDICTION
 from spcastat.choosing import Asked, _compared
 from spcastat.inputs.constructors import rows_or_matrix_of

@@ -1,618 +1,564 @@
-"""Fits of many cardinalities, along paths and without each fold, and the rules by which one is chosen."""
+"""The candidates of a choice: three families of fits, their errors and criteria, and the choice between them.
+
+Candidates have equal cardinalities, cardinalities read from rotated loadings, or partition the variables, of
+which those with the smallest loadings may be left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.special import gammaln
 
-from spcastat.assess.folds import BATCH_VARIABLES, Folds, HeldMoments, HeldRows, SparseModel, batched_press
-from spcastat.assess.samples import Refit
-from spcastat.config import draw_generator, elements, is_single, is_whole, shown
-from spcastat.errors import CardinalityError
-from spcastat.fit.plan import Plan, cardinalities
-from spcastat.fit.run import Fit, order_and_sign, run, run_path
-from spcastat.linalg.eigenvectors import varimax
+from spcastat.assess.cross_validation import (
+    CardinalitySet,
+    Errors,
+    Fitter,
+    Limit,
+    by_ebic,
+    by_errors,
+    cross_validate,
+    errors_by_fold,
+    path_cards,
+)
+from spcastat.assess.folds import MOMENTS_VARIABLES, Folds, SparseModel
+from spcastat.assess.many_sets import DataSets, pruned, rotated_cards, sets_of, sizes, truncated_rotated
+from spcastat.config import one_of
+from spcastat.errors import OptionError
+from spcastat.fit.method_table import RULE
+from spcastat.fit.plan import Plan
+from spcastat.inputs.data import Data
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
-from spcastat.progress import run_jobs, stage
-from spcastat.search.climbing import GRAM_LIMIT, reordered, sweep
-from spcastat.search.default import batch_size, best_of_each, fits_at_starts, several
-from spcastat.search.grouped import GroupRule
+from spcastat.progress import stage
+from spcastat.search.climbing import GRAM_LIMIT, SEQUENTIAL
+from spcastat.search.constraints import CONSTRAINTS
+from spcastat.search.default import batch_size
 from spcastat.search.joint_method import Joint
-from spcastat.solvers.greedy import Greedy, Growth
-from spcastat.solvers.solver import JointSolver, Solution
 
-# --- fits of many cardinalities -------------------------------------------------------------------
+#: Criteria and their descriptions; smaller values are better, except for the index of sparseness.
+CRITERIA = {
+    "cv": "cross-validation",
+    "ebic": "EBIC",
+    "bic": "BIC",
+    "is": "index of sparseness",
+    "variance": "share of variance",
+}
+#: The families of candidates.
+FAMILIES = ("equal", "rotated", "partition")
 
 
-CardinalitySet = tuple[int, ...]
+@dataclass(frozen=True)
+class Candidate:
+    """A number of nonzero loadings, or of groups of variables, in each component.
 
-#: Largest number of fits in a path.
-MOST_FITS = 100_000
-
-
-def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[list[Any], list[CardinalitySet]]:
-    """Return the ascending cardinalities of a path, as keys of its fits and as tuples of length k.
-
-    Parameters
+    Attributes
     ----------
-    cards : None, or sequence of ints or of sequences of k ints
-        At most MOST_FITS cardinalities. None gives a grid from 1 to the rank, and p.
-    k, p : int
-    rank : int, optional
-        Rank of the centred data; p by default. With that many nonzeros, components can explain as much as PCA
-        (PEV), as all scores are combinations of that many linearly independent columns.
-
-    Raises
-    ------
-    CardinalityError
-        If a cardinality is not possible, or `cards` is empty.
+    card : tuple of k ints
+    family : {"equal", "rotated", "partition"}
+        Cardinalities are equal, or those of the largest rotated loadings, or every variable is on one
+        component at most.
     """
-    if cards is None:
-        last = max(p if rank is None else rank, 10)
-        # Ten cardinalities above 10
-        further = np.geomspace(10, last, 10).round().astype(int).tolist()
-        cards = sorted({*range(1, min(p, 10) + 1), *(card for card in further if card <= p), p})
-    elif is_single(cards):
-        end = int(cards) + 1 if is_whole(cards) and 0 < int(cards) <= p else 9
-        raise CardinalityError(
-            f"cards={shown(cards)} was given; it must be a sequence of cardinalities, such as cards=range(1, "
-            f"{end})."
-        )
-    elif len(cards := elements(cards, MOST_FITS)) > MOST_FITS:
-        raise CardinalityError(
-            f"cards contains more than {MOST_FITS:,} cardinalities, the maximum; give fewer."
-        )
-    found: dict[Any, CardinalitySet] = {}
-    for card in cards:
-        wanted = cardinalities(card, k, p, "cards")
-        found[wanted[0] if is_single(card) and not isinstance(card, Mapping) else wanted] = wanted
-    if not found:
-        raise CardinalityError("cards is empty; give one cardinality or more.")
-    if len({isinstance(key, tuple) for key in found}) > 1:
-        raise CardinalityError("cards mixes numbers and sequences; give either numbers or sequences.")
-    keys = sorted(found, key=lambda key: (sum(found[key]), found[key]))
-    return keys, [found[key] for key in keys]
+
+    card: CardinalitySet
+    family: str = "equal"
+
+    @property
+    def key(self) -> Any:
+        """The cardinality if it is the same for all components; otherwise a tuple."""
+        return self.card[0] if self.family == "equal" and len(set(self.card)) == 1 else self.card
+
+    @property
+    def size(self) -> int:
+        """The sum of the cardinalities."""
+        return sum(self.card)
+
+    def is_whole(self, p: int) -> bool:
+        """Whether it is a partition of all p variables."""
+        return self.family == "partition" and self.size == p
 
 
-def fit_path(op: Operator, plan: Plan, cards: Sequence[CardinalitySet], seed: int) -> list[Fit]:
-    """Fit every cardinality in turn.
+@dataclass(eq=False)
+class Candidates:
+    """Fits of several candidates to the same data.
 
-    Parameters
+    Attributes
     ----------
     op : Operator
-    plan : Plan
-        A method with a field `card`, whose value is not used.
-    cards : sequence of tuples of k ints
-        In ascending order, so that each fit is a good start for the next.
-    seed : int
-        Seed of the random starts of every fit.
+        Operator of all rows.
+    fitter : Fitter
+        How cardinalities are fitted.
+    n : float or None
+        Number of rows, or sum of their weights; None if not known for a covariance matrix.
+    folds : Folds or None
+        None without cross-validation.
+    n_jobs : int
+    groups : int or None
+        Number of groups, if cardinalities count groups of variables.
+    found : list of Candidate
+        In the order of the table: ascending numbers of loadings.
+    """
 
-    Returns
-    -------
-    list of Fit
+    op: Operator
+    fitter: Fitter
+    n: float | None
+    folds: Folds | None = None
+    n_jobs: int = 1
+    groups: int | None = None
+    found: list[Candidate] = field(default_factory=list)
+    fits: dict[Candidate, np.ndarray] = field(default_factory=dict)
+    models: dict[Candidate, SparseModel] = field(default_factory=dict)
+    press: dict[Candidate, np.ndarray] = field(default_factory=dict)
+    dense_errors: Errors | None = None
+
+    @cached_property
+    def all_rows(self) -> DataSets:
+        """All rows as one data set, whose eigenvectors the families share."""
+        return sets_of([self.op], self.fitter.k)
+
+    def add(self, cards: Sequence[CardinalitySet]) -> None:
+        """Fit cardinalities, in ascending order, to all rows and without each fold."""
+        with stage("fits to all rows", len(cards), "fits") as advance:
+            (whole,) = self.fitter.paths([self.op], cards)
+            advance(len(cards))
+        every = [Candidate(card, "equal" if len(set(card)) == 1 else "rotated") for card in cards]
+        errors = None
+        if self.folds is not None:
+            errors = cross_validate(self.folds, self.fitter, cards, whole, True, self.n_jobs)
+        self._store(every, whole, errors)
+
+    def add_partitions(self, numbers: Sequence[int]) -> None:
+        """Fit partitions with these numbers of variables, to all rows and without each fold."""
+        k = self.fitter.k
+        groups, whole = pruned(self.all_rows, k, numbers)
+        fitted = partial(_pruned_outside, k, numbers, groups[0])
+        self._add_supports("partition", list(whole[:, 0]), fitted)
+
+    def add_rotated(self, numbers: Sequence[int]) -> None:
+        """Store the largest rotated loadings of all rows and without each fold."""
+        k = self.fitter.k
+        whole = truncated_rotated(self.all_rows, k, numbers)
+        self._add_supports("rotated", list(whole[:, 0]), partial(_rotated_outside, k, numbers))
+
+    def _add_supports(self, family: str, whole: Sequence[np.ndarray], fitted: Any) -> None:
+        """Store fits of a family to all rows; `fitted` makes those without each fold."""
+        fits = [V[:, np.argsort(-self.op.forms(V), kind="stable")] for V in whole]
+        every = [Candidate(tuple(np.count_nonzero(V, axis=0).tolist()), family) for V in fits]
+        errors = None
+        if self.folds is not None:
+            at_once = batch_size(self.op.p)
+            errors = errors_by_fold(self.folds, fitted, at_once, self.n_jobs, "cross-validation")
+        self._store(every, fits, errors)
+
+    def _store(self, every: Sequence[Candidate], whole: Sequence[np.ndarray], errors: Errors | None) -> None:
+        for i, (candidate, V) in enumerate(zip(every, whole, strict=True)):
+            # partitions in which a component has no variables are fits of fewer components
+            if candidate in self.fits or min(candidate.card) == 0:
+                continue
+            self.keep(candidate, V)
+            if errors is not None:
+                self.press[candidate] = errors.press[:, :, i]
+        if errors is not None and self.dense_errors is None:
+            self.dense_errors = replace(errors, press=errors.press[:, :, -1:])
+        self.found = sorted(self.fits, key=lambda one: (one.size, FAMILIES.index(one.family), one.card))
+
+    def keep(self, candidate: Candidate, V: np.ndarray) -> None:
+        """Store a fit to all rows, shape (p, k)."""
+        self.fits[candidate] = V
+        self.models[candidate] = SparseModel.of(V, self.op, self.fitter.groups(self.op.p))
+
+    @property
+    def errors(self) -> Errors:
+        """The errors of the candidates, followed by those of dense PCA."""
+        assert self.dense_errors is not None
+        press = [*(self.press[one] for one in self.found), self.dense_errors.press[:, :, 0]]
+        return replace(self.dense_errors, press=np.stack(press, axis=2))
+
+    @property
+    def sizes(self) -> list[int]:
+        """The sums of the cardinalities."""
+        return [one.size for one in self.found]
+
+    @property
+    def cells(self) -> int:
+        """The number of all loadings, or of all groups of loadings."""
+        return (self.groups or self.op.p) * self.fitter.k
+
+    @property
+    def dense(self) -> float:
+        """The PEV of dense PCA."""
+        return float(self.op.leading(self.fitter.k)[0].sum() / self.op.total)
+
+    def criterion(self, by: str, candidate: Candidate) -> float:
+        """Return a criterion of one candidate; smaller is better."""
+        counts = np.count_nonzero(self.fits[candidate], axis=0)
+        model = self.models[candidate]
+        if by == "is":
+            zeros = 1.0 - counts.sum() / self.fits[candidate].size
+            # Gajjar, Kulahci and Palazoglu (2017), "Selection of non-zero loadings in sparse principal
+            # component analysis", Chemometrics and Intelligent Laboratory Systems 162
+            return -model.kept / model.total * self.dense * zeros
+        assert self.n is not None
+        if by == "bic":
+            return bic(model, self.n, counts)
+        groups = (self.groups, np.array(candidate.card)) if self.groups else None
+        return ebic(model, self.n, counts, groups)
+
+    def apparent(self, candidate: Candidate) -> float:
+        """Return the in-sample prediction error, as a share of the variance."""
+        model = self.models[candidate]
+        return model.press(self.op.diagonal(), self.op.block(model.used)) / self.op.total
+
+    def adjusted(self, candidate: Candidate) -> float:
+        """Return the adjusted variance as a share of the total."""
+        return float(adjusted_variances(self.fits[candidate], self.op).sum() / self.op.total)
+
+
+def _pruned_outside(
+    k: int, numbers: Sequence[int], near: np.ndarray, ops: list[Operator], _: Any
+) -> list[list[np.ndarray]]:
+    """Return the pruned partitions outside each fold, followed by dense PCA."""
+    sets = sets_of(ops, k)
+    return _with_pca(pruned(sets, k, numbers, near)[1], sets.leading(k)[1])
+
+
+def _rotated_outside(k: int, numbers: Sequence[int], ops: list[Operator], _: Any) -> list[list[np.ndarray]]:
+    """Return the largest rotated loadings outside each fold, followed by dense PCA."""
+    sets = sets_of(ops, k)
+    return _with_pca(truncated_rotated(sets, k, numbers), sets.leading(k)[1])
+
+
+def _with_pca(V: np.ndarray, dense: np.ndarray) -> list[list[np.ndarray]]:
+    """Return the fits of each fold, given V of shape (m, f, p, k) and PCA of shape (f, p, k)."""
+    return [[*V[:, i], U] for i, U in enumerate(dense)]
+
+
+# --- the choice ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A choice among candidates.
+
+    Attributes
+    ----------
+    place, best : int
+        Indices of the choice, and of the best value.
+    price : float
+        Required improvement per further loading under the rule "worth", as a share of the mean improvement
+        per loading.
+    by_division : tuple of int
+        Indices of the choices by the same rule for every division into folds; empty for other criteria.
+    alike : tuple of int
+        Indices of the other candidates whose errors differ from that of the choice by at most one standard
+        error of the difference, paired by fold; empty for other criteria.
+    """
+
+    place: int
+    best: int
+    price: float
+    by_division: tuple[int, ...] = ()
+    alike: tuple[int, ...] = ()
+
+
+def select(found: Candidates, by: str, rule: str, share: float) -> Selected:
+    """Choose one of the candidates.
+
+    Parameters
+    ----------
+    found : Candidates
+    by : str
+        A key of CRITERIA.
+    rule : str
+        For "cv" and "ebic": see :func:`spcastat.assess.cross_validation.by_errors`.
+    share : float
+        For "variance" the share of dense PCA's variance to keep, and for the rule "keep" that of the best
+        prediction.
+    """
+    sizes, limit = found.sizes, Limit(found.cells, share)
+    if by == "cv":
+        errors = found.errors
+        place, best = by_errors(errors, sizes, rule, limit)
+        within = by_errors(errors, sizes, "paired", limit)[0]
+        alone = tuple(by_errors(one, sizes, rule, limit)[0] for one in errors.divisions())
+        away, se = errors.excess(place)
+        alike = tuple(i for i in range(len(sizes)) if i != place and abs(away[i]) <= se[i])
+        return Selected(place, best, limit.price(sizes[within]), alone, alike)
+    if by == "variance":
+        kept = np.array([found.adjusted(one) for one in found.found]) / found.dense
+        most = int(np.argmax(kept))
+        enough = [i for i in range(len(kept)) if kept[i] >= share * (1.0 - 1e-12)]
+        place = min(enough, key=lambda i: (sizes[i], -kept[i])) if enough else most
+        return Selected(place, most, 0.0)
+    values = np.array([found.criterion(by, one) for one in found.found])
+    best = int(np.argmin(values))
+    if by != "ebic":
+        return Selected(best, best, 0.0)
+    apparent = np.array([found.apparent(one) for one in found.found])
+    place = by_ebic(values, apparent, sizes, rule, limit)[0]
+    within = by_ebic(values, apparent, sizes, "1se", limit)[0]
+    return Selected(place, best, limit.price(sizes[within]))
+
+
+def table(found: Candidates) -> pd.DataFrame:
+    """Return a table with one row per candidate: errors, criteria and shares of variance."""
+    every, m = found.found, len(found.found)
+    keys = [one.key for one in every]
+    columns: dict[str, Any] = {
+        "family": [one.family for one in every],
+        "card": pd.Series(keys, dtype=object if any(isinstance(key, tuple) for key in keys) else None),
+        **({"groups": found.sizes} if found.groups else {}),
+        "nonzeros": [int(np.count_nonzero(found.fits[one])) for one in every],
+    }
+    if found.folds is not None:
+        errors = found.errors
+        excess, spread = errors.excess(int(np.argmin(errors.error[:m])))
+        columns |= {"error": errors.error[:m], "se": errors.spread(errors.relative)[:m]}
+        columns |= {"excess": excess[:m], "excess_se": spread[:m]}
+        predicted, predicted_se = errors.predicted()
+        explained, most = predicted[:m], predicted.max()  # dense PCA is the last
+        columns |= {"predicts": explained, "predicts_se": predicted_se[:m]}
+    else:
+        explained = 1.0 - np.array([found.apparent(one) for one in every])
+        most = explained.max()
+        columns["predicts"] = explained
+    columns["kept"] = explained.clip(min=0.0) / most if most > 0 else np.full(m, np.nan)
+    if found.n is not None:
+        columns |= {by: [found.criterion(by, one) for one in every] for by in ("ebic", "bic")}
+    columns["is"] = [-found.criterion("is", one) for one in every]
+    columns["pev"] = [found.models[one].kept / found.models[one].total for one in every]
+    columns["adjusted"] = [found.adjusted(one) for one in every]
+    columns["relative_adjusted"] = np.array(columns["adjusted"]) / found.dense
+    return pd.DataFrame(columns)
+
+
+# --- criteria of a fit ----------------------------------------------------------------------------
+
+
+def ebic(
+    model: SparseModel,
+    n: float,
+    nonzeros: np.ndarray,
+    groups: tuple[int, np.ndarray] | None = None,
+) -> float:
+    """Return the extended BIC of the model of a sparse fit.
+
+    Parameters
+    ----------
+    model : SparseModel
+    n : float
+        Number of rows, or sum of their weights.
+    nonzeros : ndarray of shape (k,)
+        Cardinalities c_j.
+    groups : (int, ndarray of shape (k,)), optional
+        Number of groups of variables, and number of groups in each component; they replace p and c_j in the
+        last term.
 
     Notes
     -----
-    The supports of the first greedy component are nested, so that with one component the whole path costs as
-    much as its last fit. A joint method uses the previous solution as one more start besides PCA, so that no
-    fit is worse than a separate fit. If the previous loadings are feasible for the next fit, as for the l0
-    methods, the criterion never decreases along the path.
+    n (log |Sigma| + tr Sigma^-1 S) + sum c_j log n + 2 sum log C(p, c_j): Chen and Chen (2008), "Extended
+    Bayesian information criteria for model selection with large model spaces", with gamma = 1. The last term
+    accounts for the number of supports among which the fit was selected.
     """
-    solver, k = plan.solver, len(cards[0])
-    if isinstance(solver, Greedy) and k == 1 and solver.c == 1:
-        return _nested(op, solver, [card[0] for card in cards])
-    if isinstance(solver, Joint) and plan.order != "best" and not solver.ruled:
-        return run_path(op, plan, cards, seed)
-    fits: list[Fit] = []
-    with stage("path", len(cards), "fits") as advance:
-        for card in cards:
-            before = fits[-1].solution.V.T[None] if fits else None
-            rng = np.random.default_rng(seed)
-            fits.append(run(op, plan.with_card(card), k, rng, before))
-            advance(1)
-    return fits
+    p, chosen = groups or (model.p, nonzeros)
+    choices = gammaln(p + 1) - gammaln(chosen + 1) - gammaln(p - chosen + 1)
+    return model.deviance(n) + float(nonzeros.sum() * np.log(n) + 2.0 * choices.sum())
 
 
-def _nested(op: Operator, solver: Greedy, cards: Sequence[int]) -> list[Fit]:
-    """Grow one support and record the fit at every cardinality."""
-    pca = op.leading(1)[0]
-    growth = Growth(op, solver.exact)
-    fits = []
-    with stage("path", len(cards), "fits") as advance:
-        for card in cards:
-            steps = card - growth.support.size
-            for _ in range(steps):
-                growth.add(1)
-            V, order = order_and_sign(op, growth.leading()[1][:, None], np.zeros(1))
-            value = float(adjusted_variances(V, op).sum()) * op.unit**2
-            fits.append(Fit(Solution(V, "exact", card, value, np.array([value])), order, pca))
-            advance(1)
-    return fits
+def bic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
+    """Return log of the mean squared residual + nonzeros log(np) / (np): Allen and Maletic-Savatic (2011).
 
-
-@dataclass(frozen=True, eq=False)
-class Fitter:
-    """Options and functions for the fits of a path or a fold; can be pickled.
-
-    Attributes
-    ----------
-    k : int
-    plan : Plan or None
-        A method with a field `card`, run from starts; None for the sweeps of the default search.
-    objective : {"adjusted", "pev", "least_squares"}
-        The criterion that the sweeps maximise.
-    seed : int
-        Seed for methods with random starts.
-    solver : Joint or None
-        The default search, if its options restrict the supports.
+    "Sparse non-negative generalized PCA with applications to metabolomics", Bioinformatics 27, for all
+    components at once; the residual is that of the projection of X on the span of the loadings.
     """
-
-    k: int
-    plan: Plan | None = None
-    objective: str = "adjusted"
-    seed: int = 0
-    solver: Joint | None = None
-
-    def groups(self, p: int) -> np.ndarray | None:
-        """Return the group of each of p variables, shape (p,), if variables enter together."""
-        rule = None if self.solver is None else self.solver.rule(p, self.k)
-        return rule.of if isinstance(rule, GroupRule) else None
-
-    def paths(
-        self,
-        ops: Sequence[Operator],
-        cards: Sequence[CardinalitySet],
-        near: Sequence[np.ndarray] | None = None,
-    ) -> list[list[np.ndarray]]:
-        """Fit each cardinality to several data sets with the same variables.
-
-        Starts are PCA and its varimax rotation, and then the fits of neighbouring cardinalities. Starts near
-        the solution replace these fits: the candidates of wine took two thirds of the time so. Eight seeds
-        agreed as well as with them in the diabetes data, better in wine and glass, and worse in mtcars (mean
-        Jaccard index of the supports .76 for .81).
-
-        Parameters
-        ----------
-        ops : sequence of Operator
-        cards : sequence of tuples of k ints
-        near : sequence of ndarray of shape (p, k), optional
-            For each cardinality, loadings near the solution, such as those fitted to all rows.
-
-        Returns
-        -------
-        list of list of ndarray of shape (p, k)
-        """
-        leading = [op.leading(self.k)[1] for op in ops]
-        starts_of_sets = [[U, varimax(U)] if self.k > 1 else [U] for U in leading]
-        if self.plan is not None:  # other methods start from PCA themselves
-            starts_of_sets = [starts[1:] for starts in starts_of_sets]
-        additions: Sequence[list[np.ndarray]] = [[]] * len(cards) if near is None else [[V] for V in near]
-        starts = [[[*starts, *addition] for starts in starts_of_sets] for addition in additions]
-        return [list(path) for path in zip(*self.fits(ops, cards, starts, near is None), strict=True)]
-
-    def fits(
-        self,
-        ops: Sequence[Operator],
-        cards: Sequence[CardinalitySet],
-        starts: Sequence[Sequence[Sequence[np.ndarray]]],
-        from_neighbours: bool = True,
-    ) -> list[list[np.ndarray]]:
-        """Fit each cardinality to each of several data sets with the same variables.
-
-        Parameters
-        ----------
-        ops : sequence of Operator
-        cards : sequence of tuples of k ints
-        starts : sequence of sequences of sequences of ndarray of shape (p, k)
-            Starts for each cardinality and operator, the same number for all; the best fit is returned.
-        from_neighbours : bool
-            Whether sweeps from the fits of neighbouring cardinalities follow. Other searches than sweeps
-            always start from the previous fit as well.
-
-        Returns
-        -------
-        list of list of ndarray of shape (p, k)
-            For each cardinality the fits to all data sets.
-        """
-        m, found = len(ops), list[list[np.ndarray]]()
-        if self.plan is not None or self.solver is not None or ops[0].p > GRAM_LIMIT:
-            solver = self.solver or Joint(objective=self.objective)
-            for card, given in zip(cards, starts, strict=True):
-                both = [[*own, *(fits[i] for fits in found[-1:])] for i, own in enumerate(given)]
-                if self.plan is None:
-                    found.append(replace(solver, card=card).nearby_optima(ops, both))
-                else:
-                    found.append([self.run(op, card, V).solution.V for op, V in zip(ops, both, strict=True)])
-            return found
-        whole, parts = several(ops, cards[-1], self.objective), alike(cards, m)
-        # components with the same cardinality in every set may change places
-        each = list(zip(*cards, strict=True))
-        kinds = tuple(map(each.index, each))
-        criteria = [whole.sized(cards[part], m, kinds) for part in parts]
-        near: list[Sequence[np.ndarray]] = [own for given in starts for own in given]
-        for sweeps in (8, 4) if from_neighbours else (8,):
-            flat: list[np.ndarray] = []
-            for criterion, part in zip(criteria, parts, strict=True):
-                own = near[part.start * m : part.stop * m]
-                swept = sweep(criterion, fits_at_starts(criterion, own), sweeps)
-                flat += list(criterion.dense(best_of_each(reordered(criterion, swept), len(own))))
-            near = list(zip(flat, flat[:m] + flat[:-m], flat[m:] + flat[-m:], strict=True))
-        return [flat[i : i + m] for i in range(0, len(flat), m)]
-
-    def run(self, op: Operator, card: CardinalitySet, starts: Sequence[np.ndarray] = ()) -> Fit:
-        """Fit the method of the plan, from the starts if it uses starts; each has the shape (p, k)."""
-        assert self.plan is not None
-        plan = self.plan.of_samples()
-        takes = isinstance(plan.solver, JointSolver) and plan.solver.uses_starts
-        given = np.stack([V.T for V in starts]) if takes and starts else None
-        return run(op, plan.with_card(card), self.k, np.random.default_rng(self.seed), given)
+    cells = n * model.p
+    left = max(model.total - model.kept, np.finfo(float).tiny) / model.p
+    return float(np.log(left) + nonzeros.sum() * np.log(cells) / cells)
 
 
-#: Sets of cardinalities are swept together if their blocks of covariance matrices have at most this many more
-#: entries than needed. On 30 and on 500 variables this took half and a third of the time of all together.
-BLOCK_ROOM = 20_000
+# --- comparison of families ----------------------------------------------------------------------
 
 
-def alike(cards: Sequence[CardinalitySet], m: int) -> list[slice]:
-    """Divide sets of cardinalities into runs of similar sizes, whose fits to m data sets are swept together.
-
-    The arrays of a run have room for the largest cardinality of each component.
-    """
-    squares, firsts = np.square(cards), [0]
-    for i in range(1, len(cards)):
-        own = squares[firsts[-1] : i + 1]
-        if m * (own.max(axis=0) - own).sum() > BLOCK_ROOM:
-            firsts.append(i)
-    return [slice(first, end) for first, end in pairwise([*firsts, len(cards)])]
-
-
-# --- cross-validation -----------------------------------------------------------------------------
-
-
-#: Takes a list of operators, one per fold and each of the rows outside that fold, and the numbers of these
-#: folds. Returns for each fold the loadings to be evaluated on it.
-Fitted = Callable[[list[Operator], Sequence[int]], Sequence[Sequence[np.ndarray]]]
-
-
-@dataclass(frozen=True, eq=False)
-class _Job:
-    """The job of fitting the rows outside some of the folds, and of computing the errors in these folds."""
-
-    folds: Folds
-    fitted: Fitted
-    groups: np.ndarray | None
-
-    def __call__(self, numbers: Sequence[int]) -> list[tuple[np.ndarray, float, float]]:
-        parted = [self.folds.split(number) for number in numbers]
-        fits = self.fitted([op for op, _ in parted], numbers)
-        found = []
-        for (op, held), loadings in zip(parted, fits, strict=True):
-            if isinstance(held, HeldMoments | HeldRows) and self.groups is None and op.p <= BATCH_VARIABLES:
-                every = np.arange(op.p)
-                moments = op.block(every)[None], held.block(every)[None]
-                errors = batched_press(np.array(loadings)[:, None], *moments)[:, 0]
-            else:
-                errors = held.press([SparseModel.of(V, op, self.groups) for V in loadings])
-            found.append((errors, float(held.squares.sum()), held.weight))
-        return found
-
-
-def errors_by_fold(
-    folds: Folds, fitted: Fitted, together: int, n_jobs: int, what: str, groups: np.ndarray | None = None
-) -> Errors:
-    """Return the errors of loadings fitted to the rows outside each fold, `together` folds at once."""
-    n, shape = folds.count * folds.repeats, (folds.repeats, folds.count)
-    job = _Job(folds, fitted, groups)
-    found = run_jobs(job, n, n_jobs=n_jobs, what=what, unit="folds", together=together)
-    if found.interrupted:
-        raise KeyboardInterrupt
-    press, mean, weight = map(np.array, zip(*found.results, strict=True))
-    return Errors(press.reshape(*shape, -1), mean.reshape(shape), weight.reshape(shape))
-
-
-def cross_validate(
-    folds: Folds,
-    fitter: Fitter,
-    cards: Sequence[CardinalitySet],
-    near: list[np.ndarray],
-    dense: bool,
-    n_jobs: int,
-) -> Errors:
-    """Return the errors of fits of each cardinality.
-
-    Parameters
-    ----------
-    folds : Folds
-    fitter : Fitter
-    cards : sequence of tuples of k ints
-    near : list of ndarray of shape (p, k)
-        The fits to all rows, used as one of several starts in each fold.
-    dense : bool
-        Whether dense PCA with as many components is added as the last candidate.
-    n_jobs : int
-        Number of processes; the errors do not depend on it.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the computation is interrupted, as errors of some folds only cannot be compared.
-    """
-    p, paths = len(folds.rules.names), partial(_along_path, fitter, cards, near, dense)
-    at_once = batch_size(p) if fitter.plan is None else 1
-    return errors_by_fold(folds, paths, at_once, n_jobs, "cross-validation", fitter.groups(p))
-
-
-def _along_path(
-    fitter: Fitter,
-    cards: Sequence[CardinalitySet],
-    near: list[np.ndarray],
-    dense: bool,
-    ops: list[Operator],
-    _: Any,
-) -> list[list[np.ndarray]]:
-    """Return the fits of each cardinality outside each fold, followed by dense PCA with `dense`."""
-    paths = fitter.paths(ops, cards, near)
-    if not dense:
-        return paths
-    return [[*path, op.leading(fitter.k)[1]] for op, path in zip(ops, paths, strict=True)]
-
-
-def held_out(folds: Folds, refit: Refit, *, seed: int, n_jobs: int = 1) -> Errors:
-    """Return the errors of one method, which is applied to the rows outside each fold.
-
-    Parameters
-    ----------
-    folds : Folds
-    refit : Refit
-    seed : int
-        Seed for methods with random numbers.
-    n_jobs : int
-    """
-    return errors_by_fold(
-        folds, partial(_refitted, refit, seed), refit.batch_size or 1, n_jobs, "held-out error"
-    )
-
-
-def _refitted(
-    refit: Refit, seed: int, ops: Sequence[Operator], numbers: Sequence[int]
-) -> list[list[np.ndarray]]:
-    """Return for each fold the loadings of the method, in a list."""
-    rngs = [draw_generator(seed, number) for number in numbers]
-    begun = [refit.draw_starts(op, rng) for op, rng in zip(ops, rngs, strict=True)]
-    return [[V] for V in refit.fitted_loadings(ops, begun)]
-
-
-# --- rules ----------------------------------------------------------------------------------------
-
-
-#: The rules; see `by_errors`.
-RULES = ("worth", "keep", "1se", "paired", "min")
+#: Equal cardinalities that are compared, besides all variables.
+GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 150, 200)
 
 
 @dataclass(frozen=True)
-class ParsimonyTuning:
-    """Constants of the rules; benchmarks/results/trust.md shows the choices.
+class CandidateTuning:
+    """How many candidates are compared; benchmarks/results/trust.md shows what is chosen.
 
     Attributes
     ----------
-    worth : float
-        Required improvement per further loading, as a share of the mean improvement per loading of the fit,
-        if prediction is best with all loadings. It drops loadings below .45 of the root mean square of their
-        component.
-    least_kept : float
-        The choice explains at least this share of what the best fit explains.
-    bare_mention : float
-        Difference in EBIC "not worth more than a bare mention": Kass and Raftery (1995), "Bayes factors".
+    all_cards : int
+        For up to so many variables all equal cardinalities are compared, not only those of GRID.
+    sizes : int
+        Numbers of cardinalities from rotated loadings, and of partitions.
+    repeats : int
+        Default number of divisions into folds, if that takes little time.
+    few_cells : int
+        Up to this many cells of the data, several divisions into folds make a difference, and take little
+        time.
     """
 
-    worth: float = 0.2
-    least_kept: float = 0.8
-    bare_mention: float = 2.0
+    all_cards: int = 15
+    sizes: int = 16
+    repeats: int = 4
+    few_cells: int = 1_000_000
 
 
-PARSIMONY = ParsimonyTuning()
+CANDIDATES = CandidateTuning()
 
 
 @dataclass(frozen=True)
-class Limit:
-    """What a rule requires.
+class Settings:
+    """The checked arguments of `choose` on how cardinalities are chosen.
 
     Attributes
     ----------
-    cells : int
-        Number of all loadings, variables times components.
-    share : float
-        For the rule "keep": the share of the best prediction that is kept.
+    by : str or None
+        None for the default of the data.
+    rule, family : str
+    share : float or None
+        None for the default of the rules that keep a share.
+    folds : int
+    repeats : int or None
+        None for the default number.
+    jobs, seed : int
     """
 
-    cells: int
-    share: float = 0.9
-
-    def price(self, within: int) -> float:
-        """Return the required improvement per further loading, relative to the mean of the fit.
-
-        `within` is the number of loadings of the sparsest fit that predicts as well as the best. If that fit
-        is sparse, even small loadings are unlikely to be noise, and are kept.
-        """
-        return float(PARSIMONY.worth * np.sqrt(within / self.cells))
-
-    def passed(
-        self, explained: np.ndarray, surely: np.ndarray, sizes: np.ndarray, within: int, best: float
-    ) -> np.ndarray:
-        """Return for each of m fits whether no larger fit is worth its further loadings, shape (m,).
-
-        Parameters
-        ----------
-        explained : ndarray of shape (m,)
-            The share g of the variance that each fit predicts.
-        surely : ndarray of bool, shape (m, m)
-            Whether fit j predicts better than fit i by more than one standard error.
-        sizes : ndarray of shape (m,)
-            Number of loadings s of each fit.
-        within : int
-            Index of the sparsest fit that predicts as well as the best.
-        best : float
-            The largest share of all fits, dense PCA included.
-
-        Notes
-        -----
-        A larger fit with s' loadings is worth it if it is better by more than one standard error and by more
-        than .2 sqrt(q) (s' - s) g / s, where q is the share of loadings of `within`. A fit does not pass if
-        one with no more loadings predicts better, clearly or not, or if it explains less than a share
-        `least_kept` of what the best explains: where a few rows dominate the errors, no fit is clearly better
-        than another, and the fit with the fewest loadings would pass.
-        """
-        explained = np.maximum(explained, 0.0)
-        each = self.price(int(sizes[within])) * explained / sizes
-        further = sizes - sizes[:, None]
-        worth = surely & (further > 0) & (explained - explained[:, None] > further * each[:, None])
-        beaten = (explained > explained[:, None]) & (sizes <= sizes[:, None])
-        enough = explained >= PARSIMONY.least_kept * best
-        return np.asarray(~(worth | beaten).any(axis=1) & enough)
-
-
-def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> tuple[int, int]:
-    """Return the choice by a rule among cross-validated fits, and the fit with the smallest error.
-
-    Parameters
-    ----------
-    errors : Errors
-        Errors of m fits, and then of dense PCA.
-    sizes : sequence of m ints
-        Their numbers of loadings; of equal errors, fewer loadings are preferred.
-    rule : {"worth", "keep", "1se", "paired", "min"}
-        The sparsest fit to which no further loadings are worth adding; the sparsest that keeps a share of the
-        best prediction; the sparsest within one standard error of the smallest error (Breiman, Friedman,
-        Olshen and Stone 1984); or within that of the difference, paired by fold, which is much smaller; or
-        the fit with the smallest error.
-    limit : Limit
-    """
-    m = len(sizes)
-    error, most = errors.error[:m], 1.0 - float(errors.error.min())
-    best = min(range(m), key=lambda i: (error[i], sizes[i]))
-    away, se = errors.excess(best)
-    width = np.full(m, errors.spread(errors.relative)[best]) if rule == "1se" else se[:m]
-    within = _sparsest(away[:m] <= width, sizes, error)
-    if rule == "keep":
-        enough = 1.0 - error >= limit.share * most - 1e-12
-        return (_sparsest(enough, sizes, error) if enough.any() and most > 0 else best), best
-    if rule != "worth":
-        return (best if rule == "min" else within), best
-    passed = limit.passed(1.0 - error, errors.surely(m), np.array(sizes), within, most)
-    return (_sparsest(passed, sizes, error) if passed.any() else best), best
-
-
-def by_ebic(
-    values: np.ndarray, errors: np.ndarray, sizes: Sequence[int], rule: str, limit: Limit
-) -> tuple[int, int]:
-    """Return the choice by a rule among fits with an EBIC, and the fit with the smallest EBIC.
-
-    Parameters
-    ----------
-    values : ndarray of shape (m,)
-        The EBIC of every fit.
-    errors : ndarray of shape (m,)
-        Their in-sample prediction errors, as shares of the variance.
-    sizes, rule, limit
-        See :func:`by_errors`. A difference of 2 in EBIC takes the place of one standard error.
-    """
-    best = int(np.argmin(values))
-    within = _sparsest(values < values[best] + PARSIMONY.bare_mention, sizes, values)
-    if rule != "worth":
-        return (best if rule == "min" else within), best
-    explained, surely = 1.0 - errors, values[:, None] - values > PARSIMONY.bare_mention
-    most = float(explained[~surely.any(axis=1)].max())
-    passed = limit.passed(explained, surely, np.array(sizes), within, most)
-    return (_sparsest(passed, sizes, errors) if passed.any() else best), best
-
-
-def _sparsest(which: np.ndarray, sizes: Sequence[int], errors: np.ndarray) -> int:
-    return min(np.flatnonzero(which).tolist(), key=lambda i: (sizes[i], errors[i]))
-
-
-# --- errors by fold ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Errors:
-    """Sums of squared errors by fold.
-
-    Attributes
-    ----------
-    press : ndarray of shape (repeats, folds, m)
-        Sums for each of m candidates.
-    mean : ndarray of shape (repeats, folds)
-        Sums for prediction by the column means of the other rows.
-    weight : ndarray of shape (repeats, folds)
-        Number of rows, or sum of their weights; with missing values, measured cells over the number of
-        columns.
-    """
-
-    press: np.ndarray
-    mean: np.ndarray
-    weight: np.ndarray
-
-    @cached_property
-    def relative(self) -> np.ndarray:
-        """Mean squared errors relative to the error of the column means, shape (repeats, folds, m).
-
-        The error of the column means is that over all folds of the repeat.
-        """
-        unit = self.mean.sum(axis=1) / self.weight.sum(axis=1)
-        return np.asarray(self.press / self.weight[:, :, None] / unit[:, None, None])
+    by: Any
+    rule: str
+    family: str
+    share: float | None
+    folds: int
+    repeats: int | None
+    jobs: int
+    seed: int
 
     @property
-    def of_means(self) -> np.ndarray:
-        """Relative errors of the column means by fold, shape (repeats, folds, 1)."""
-        unit = self.mean.sum(axis=1) / self.weight.sum(axis=1)
-        return np.asarray(self.mean / self.weight / unit[:, None])[:, :, None]
+    def share_kept(self) -> float:
+        """The share that rules keep which keep one."""
+        return 0.9 if self.share is None else self.share
 
-    def divisions(self) -> Iterator[Errors]:
-        """Yield the errors of every division into folds."""
-        for number in range(len(self.press)):
-            part = slice(number, number + 1)
-            yield Errors(self.press[part], self.mean[part], self.weight[part])
+    def with_criterion(self, data: Data) -> Settings:
+        """Return the settings with the criterion of the data; raise OptionError for rules without it."""
+        by = data.usual_criterion if self.by is None else one_of("by", self.by, CRITERIA)
+        if by == "cv":
+            data.require_folds()
+        if self.rule in ("paired", "keep") and by != "cv":
+            raise OptionError(
+                f"rule={self.rule!r} was given with by={by!r}; it compares predictions of held-out rows, and "
+                "requires by='cv'."
+            )
+        if self.share is not None and self.rule != "keep" and by != "variance":
+            raise OptionError(
+                f"share={self.share:g} was given with rule={self.rule!r} and by={by!r}; only rule='keep' "
+                "with by='cv', and by='variance', use a share: give one of these, or leave share out."
+            )
+        return replace(self, by=by)
 
-    def average(self, values: np.ndarray) -> np.ndarray:
-        """Return the mean of values, shape (repeats, folds, m), over folds and repeats, shape (m,)."""
-        shares = self.weight / self.weight.sum(axis=1, keepdims=True)
-        return np.asarray(np.einsum("rf,rfm->rm", shares, values).mean(axis=0))
 
-    def spread(self, values: np.ndarray) -> np.ndarray:
-        """Return the standard error of the mean that `average` returns, shape (m,).
+def families_of(
+    settings: Settings, plan: Plan, fitting: Mapping[str, Any], cards: Any, k: int, p: int
+) -> tuple[str, ...]:
+    """Return the families of candidates that are compared."""
+    rules = [name for name in (*RULE, "constraint") if fitting.get(name)]
+    families: tuple[str, ...] = FAMILIES
+    cause = ""
+    if cards is not None:
+        families, cause = ("equal",), "cards=, which names the candidates"
+    elif settings.by not in ("cv", "ebic"):
+        families, cause = ("equal",), f"by={settings.by!r}, which compares equal cardinalities"
+    elif "together" in rules:
+        families, cause = ("equal",), "together=, whose cardinalities count groups"
+    elif k == 1:
+        families = ("rotated",) if p > MOMENTS_VARIABLES else ("equal",)
+    elif rules == ["disjoint"] and isinstance(plan.solver, Joint):
+        families, cause = ("partition",), "disjoint=True, which allows partitions only"
+    elif rules or not isinstance(plan.solver, Joint):
+        option = f"{rules[0]}=" if rules else f"method={plan.method.name!r}"
+        if not rules and "method" not in fitting:  # nonnegative fits have another default
+            option = "nonneg=True"
+        families, cause = ("equal", "rotated"), f"{option}, for which partitions are not compared"
+    elif p > GRAM_LIMIT or k > SEQUENTIAL:  # spca() fits no partitions then
+        families = ("equal", "rotated")
+        cause = f"{p} variables and {k} components; partitions are for at most {GRAM_LIMIT} and {SEQUENTIAL}"
+        if settings.family == "auto" and p > MOMENTS_VARIABLES:
+            return ("rotated",)
+    return families if settings.family == "auto" or k == 1 else _only(settings.family, families, cause)
 
-        It is the standard error of the mean over the folds of one repeat, as the root mean square over
-        repeats. More repeats do not reduce it, since they are not independent.
-        """
-        folds = values.shape[1]
-        variances: np.ndarray = values.var(axis=1, ddof=1) / folds
-        return np.sqrt(variances.mean(axis=0))
 
-    @property
-    def error(self) -> np.ndarray:
-        """Relative error of each candidate, shape (m,)."""
-        return self.average(self.relative)
+def _only(family: str, families: tuple[str, ...], cause: str) -> tuple[str, ...]:
+    """Return the one family asked for, which must be possible; `cause` says why others are not."""
+    if family not in families:
+        raise OptionError(f"family={family!r} was given with {cause}; give family='auto'.")
+    return (family,)
 
-    def excess(self, other: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the difference of each error from that of candidate `other`, and its standard error."""
-        away = self.relative - self.relative[:, :, other : other + 1]
-        return self.average(away), self.spread(away)
 
-    def predicted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the share of the variance that each candidate predicts, and its standard error, shape (m,).
+def partition_sizes(k: int, p: int) -> list[int]:
+    """Return the numbers of variables of the partitions: all if they are few, else some.
 
-        The error of each fold is compared with that of the column means in the same fold.
-        """
-        gain = self.of_means - self.relative
-        return self.average(gain), self.spread(gain)
+    Components of 10, 6 and 3 of 30 variables were found exactly so; a series of 16 has 18 and 20.
+    """
+    low = min(2 * k, p)
+    return list(range(low, p + 1)) if p - low < 2 * CANDIDATES.sizes else sizes(low, p, CANDIDATES.sizes)
 
-    def surely(self, m: int) -> np.ndarray:
-        """Return whether candidate j is better than i by more than one standard error, shape (m, m)."""
-        differences = [self.excess(j) for j in range(m)]
-        return np.stack([(away > se)[:m] for away, se in differences], axis=1)
+
+def cardinalities_of(candidates: Candidates, families: Sequence[str], cards: Any) -> list[CardinalitySet]:
+    """Return the cardinalities that are fitted by the method, ascending."""
+    k, p = candidates.fitter.k, candidates.groups or candidates.op.p
+    if cards is not None:
+        return path_cards(cards, k, candidates.op.p)[1]
+    cardinalities = set()
+    if "equal" in families:
+        equal_cards = (
+            range(1, p)
+            if p <= (2 * CANDIDATES.all_cards if k == 1 else CANDIDATES.all_cards)
+            else [card for card in GRID if card < p]
+        )
+        # beyond MOMENTS variables a dense fit is compared as PCA only
+        cardinalities |= {
+            (card,) * k for card in (*equal_cards, *((p,) if candidates.op.p <= MOMENTS_VARIABLES else ()))
+        }
+    if "rotated" in families and p <= MOMENTS_VARIABLES and k > 1:
+        cardinalities |= set(rotated_cards(candidates.all_rows, k, sizes(2 * k, p * k, CANDIDATES.sizes)))
+    possible_cards = [card for card in cardinalities if _is_possible(candidates.fitter, card)]
+    return sorted(possible_cards, key=lambda card: (sum(card), card))
+
+
+def _is_possible(fitter: Fitter, card: CardinalitySet) -> bool:
+    """Return whether loadings always meet the constraint: for scores, cards of 1, 2, ... or more."""
+    name = None if fitter.solver is None else fitter.solver.constraint
+    if name is None or not CONSTRAINTS[name].of_scores:
+        return True
+    return all(c > j for j, c in enumerate(sorted(card)))
+
+
+def repeats_of(data: Data, fitter: Fitter, folds: int) -> int:
+    """Return the default number of divisions into folds.
+
+    The average over several divisions depends less on the seed. One is used if the folds are fitted one at a
+    time, by another method, under rules or with missing values, and for many cells, where folds are much
+    alike; and if every fold is one row.
+    """
+    p, n = data.p, data.n or 0
+    slow = fitter.plan is not None or fitter.solver is not None or data.missing is not None
+    # the fits of all folds are computed together
+    if slow or n <= folds or n * p > CANDIDATES.few_cells:
+        return 1
+    return int(np.clip(batch_size(p) // (2 * folds), 1, CANDIDATES.repeats))
+
+
+def fitter_of(plan: Plan, k: int, seed: int) -> Fitter:
+    """Return what fits candidates: sweeps if the method is the default search, else the method itself."""
+    solver = plan.solver
+    if not isinstance(solver, Joint):
+        return Fitter(k, plan, seed=seed)
+    if solver.ruled or solver.constraint is not None:  # sweeps know no rules and no constraints
+        return Fitter(k, objective=solver.objective, seed=seed, solver=solver)
+    return Fitter(k, objective=solver.objective, seed=seed)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.candidates import CardinalitySet
+from spcastat.assess.cross_validation import CardinalitySet
 from spcastat.assess.folds import MOMENTS_VARIABLES
 from spcastat.assess.many_sets import SETS, near_card, sparse_components
 from spcastat.assess.prediction import PREDICTION, Prediction, prediction

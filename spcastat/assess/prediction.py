@@ -14,7 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.candidates import Errors
+from spcastat.assess.cross_validation import Errors
 from spcastat.assess.folds import (
     MOMENTS_VARIABLES,
     HeldMoments,

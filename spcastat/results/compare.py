@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.linalg import subspace_angles
 
 from spcastat import plots
-from spcastat.assess.candidates import Errors, held_out
+from spcastat.assess.cross_validation import Errors, held_out
 from spcastat.assess.folds import divided
 from spcastat.assess.samples import plan_of, refit_of
 from spcastat.config import MOST_FOLDS, explained, flag, listed, plural, seed_of, shown, whole_number

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.assess.candidates import CRITERIA, Selected
 from spcastat.assess.component_tests import ComponentTests
-from spcastat.assess.families import CRITERIA, Selected
 from spcastat.assess.prediction import PREDICTION
 from spcastat.fit.state import NEAR_COPY, FitState
 from spcastat.labels import full_names, short_names

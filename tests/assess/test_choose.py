@@ -14,8 +14,8 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
-from spcastat.assess.candidates import Errors, path_cards
-from spcastat.assess.families import ebic
+from spcastat.assess.candidates import ebic
+from spcastat.assess.cross_validation import Errors, path_cards
 from spcastat.assess.folds import (
     MomentFolds,
     PlainRows,
