@@ -37,7 +37,7 @@ from spcastat.proofs import (
 )
 from spcastat.search import chains, climbing, enumeration, loading_patterns, moves, partition
 from spcastat.search.climbing import EFFORTS
-from spcastat.search.default import joint
+from spcastat.search.joint_search import joint
 from spcastat.search.objectives import OBJECTIVES
 
 #: Values that differ by a smaller share are the same, in percent; and bounds.

@@ -15,7 +15,7 @@ from benchmarks.quality import known
 from benchmarks.report import Table
 from spcastat.linalg.operators import Gram
 from spcastat.search.climbing import EFFORTS
-from spcastat.search.default import joint
+from spcastat.search.joint_search import joint
 from spcastat.search.objectives import OBJECTIVES
 
 #: Data sets, by their names in `benchmarks.data`.

@@ -38,8 +38,8 @@ from spcastat.measures import adjusted_variances
 from spcastat.progress import stage
 from spcastat.search.climbing import GRAM_LIMIT, SEQUENTIAL
 from spcastat.search.constraints import CONSTRAINTS
-from spcastat.search.default import batch_size
 from spcastat.search.joint_method import Joint
+from spcastat.search.joint_search import batch_size
 
 #: Criteria and their descriptions; smaller values are better, except for the index of sparseness.
 CRITERIA = {

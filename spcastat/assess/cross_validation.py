@@ -21,9 +21,9 @@ from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import run_jobs, stage
 from spcastat.search.climbing import GRAM_LIMIT, reordered, sweep
-from spcastat.search.default import batch_size, best_of_each, fits_at_starts, several
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
+from spcastat.search.joint_search import batch_size, best_of_each, fits_at_starts, several
 from spcastat.solvers.greedy import Greedy, Growth
 from spcastat.solvers.solver import JointSolver, Solution
 

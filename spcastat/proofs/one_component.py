@@ -35,9 +35,9 @@ from spcastat.search.climbing import reordered
 from spcastat.search.constrained import constrained
 from spcastat.search.constraints import ORTHOGONAL
 from spcastat.search.criteria import SupportRule
-from spcastat.search.default import joint
 from spcastat.search.exact_loadings import ExactLoadings
 from spcastat.search.grouped import GroupRule
+from spcastat.search.joint_search import joint
 from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES, PEV
 from spcastat.solvers.optimality import OPTIMALITY_TOLERANCE

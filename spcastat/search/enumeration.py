@@ -43,7 +43,7 @@ def best_of_all_supports(criterion: Criterion, fit: Fits, measure: Callable[[np.
     Parameters
     ----------
     criterion : Criterion
-        With `spcastat.search.default.few_supports`.
+        With `spcastat.search.joint_search.few_supports`.
     fit : Fits
     measure : callable
         The value of loadings, shape (m, k), by a decomposition that is accurate for dependent scores.

@@ -144,13 +144,13 @@ class Joint(BatchSolver):
 
         Searches over groups or under a constraint, whose climbs are long, have the first two.
         """
-        from spcastat.search.default import data_starts
+        from spcastat.search.joint_search import data_starts
 
         starts = data_starts(op, k, self.objective, self.disjoint, rng, beside_fit)
         return starts[:2] if self.grouped or self.constraint is not None else starts
 
     def simplified(self, starts: Sequence[Sequence[np.ndarray]], offset: int) -> list[list[np.ndarray]]:
-        from spcastat.search.default import simplified
+        from spcastat.search.joint_search import simplified
 
         return simplified(starts, self.objective, offset)
 
@@ -165,7 +165,7 @@ class Joint(BatchSolver):
     ) -> list[np.ndarray]:
         if self.grouped and not fixed:
             return [self._partition(op, V[0].shape[1], starts=V).V for op, V in zip(ops, starts, strict=True)]
-        from spcastat.search.default import CLIMBS_BESIDE_KNOWN, nearby_optima, starts_and_climbs
+        from spcastat.search.joint_search import CLIMBS_BESIDE_KNOWN, nearby_optima, starts_and_climbs
 
         start = starts[0][0] if like is None else like
         rule = self.rule(*start.shape)
@@ -183,13 +183,13 @@ class Joint(BatchSolver):
         return [V[:-1] for V in fits] if isinstance(rule, GroupRule) else fits
 
     def batch(self, p: int) -> int:
-        from spcastat.search.default import batch_size
+        from spcastat.search.joint_search import batch_size
 
         return batch_size(p)
 
     def eigenpairs(self, op: Operator, k: int) -> int:
         from spcastat.search.chains import twice
-        from spcastat.search.default import needs_few_products
+        from spcastat.search.joint_search import needs_few_products
 
         return k if needs_few_products(op) else twice(op, k)
 
@@ -201,7 +201,7 @@ class Joint(BatchSolver):
             return self._with_fewest_nonzeros(op, k, rng)
         if self.constraint is not None:
             return self._constrained(op, k, rng)
-        from spcastat.search.default import joint  # as slow to import as a small fit
+        from spcastat.search.joint_search import joint  # as slow to import as a small fit
 
         rule = self.rule(op.p, k)
         cards, searched = self.card, op
@@ -225,7 +225,7 @@ class Joint(BatchSolver):
 
     def path(self, op: Operator, k: int, cards: Sequence[tuple[int, ...]], seed: int) -> list[Solution]:
         """Search for the fits of many ascending cardinalities, which serve as starts for one another."""
-        from spcastat.search.default import along_path
+        from spcastat.search.joint_search import along_path
 
         if self.constraint is not None:
             return self._constrained_path(op, k, cards, seed)
@@ -308,8 +308,8 @@ class Joint(BatchSolver):
     ) -> Solution:
         """Search under the constraint, from the fit without it and from others."""
         from spcastat.search.constrained import ConstrainedFit, constrained
-        from spcastat.search.default import joint
         from spcastat.search.exact_loadings import NOT_MET
+        from spcastat.search.joint_search import joint
 
         assert self.card is not None
         assert self.constraint is not None

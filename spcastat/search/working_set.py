@@ -253,8 +253,8 @@ def restricted(
 ) -> SearchResult:
     """Search for the best fit of an operator whose covariance matrix is not kept in memory.
 
-    `settings` and `rng` are as for `spcastat.search.default.joint`; `groups` are those of `problem` for a
-    quick search, and of `more_groups` otherwise; `starts` are more starts, each (p, k).
+    `settings` and `rng` are as for `spcastat.search.joint_search.joint`; `groups` are those of `problem` for
+    a quick search, and of `more_groups` otherwise; `starts` are more starts, each (p, k).
     """
     op, k, objective = problem.op, len(problem.card), problem.objective
     quick = problem.swept is not None and not settings.rounds

@@ -24,8 +24,8 @@ from spcastat.proofs.relaxed import Orthogonal, Relaxed, Root, least_squares_fra
 from spcastat.proofs.three_components import Others, Trios
 from spcastat.proofs.two_components import ScoreMultiplier, Supports, sparse_eigenvalue, surely_below
 from spcastat.search.constraints import ORTHOGONAL
-from spcastat.search.default import joint
 from spcastat.search.exact_loadings import ExactLoadings
+from spcastat.search.joint_search import joint
 from spcastat.search.objectives import OBJECTIVES, PEV
 from tests.search.conftest import draw
 from tests.search.test_support_rule import KINDS, P, enumerated, rule_of

@@ -34,7 +34,7 @@ from spcastat.proofs.relaxed import (
     union_table,
     without,
 )
-from spcastat.search.default import joint
+from spcastat.search.joint_search import joint
 from spcastat.search.matrices import unit
 from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES

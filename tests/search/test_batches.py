@@ -15,7 +15,7 @@ from spcastat.search import matrices as columns
 from spcastat.search.chains import interchanged
 from spcastat.search.climbing import EFFORTS, VALUE_TOLERANCE, climb, falling, reordered
 from spcastat.search.criteria import Fits, join_fits
-from spcastat.search.default import nearby_optima
+from spcastat.search.joint_search import nearby_optima
 from spcastat.search.moves import exchange, promising, refined, trials
 from spcastat.search.objectives import OBJECTIVES
 from tests.search.conftest import draw

@@ -17,7 +17,7 @@ from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.search import criteria
 from spcastat.search.climbing import reordered
-from spcastat.search.default import joint
+from spcastat.search.joint_search import joint
 from spcastat.search.matrices import Dense, Spectrum
 from spcastat.search.moves import (
     FLAT,

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
 from spcastat.search.criteria import SupportRule
-from spcastat.search.default import joint
 from spcastat.search.joint_method import Joint
+from spcastat.search.joint_search import joint
 from spcastat.search.objectives import OBJECTIVES
 
 KINDS = ("free", "disjoint", "include", "exclude", "blocks", "partial")

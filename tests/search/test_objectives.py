@@ -17,7 +17,7 @@ from spcastat.linalg.operators import Gram, Operator
 from spcastat.measures import MEASURES
 from spcastat.proofs.jointly import PARTITION_BOUNDS, RELAXATIONS, certify_joint
 from spcastat.search.criteria import Projected
-from spcastat.search.default import joint
+from spcastat.search.joint_search import joint
 from spcastat.search.matrices import Identity
 from spcastat.search.objectives import (
     ADJUSTED,

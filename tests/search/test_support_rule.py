@@ -10,9 +10,9 @@ import pytest
 
 from spcastat.linalg.operators import Gram
 from spcastat.search.criteria import SupportRule
-from spcastat.search.default import joint, nearby_optima
 from spcastat.search.equal_variables import first_of_equals
 from spcastat.search.joint_method import Joint
+from spcastat.search.joint_search import joint, nearby_optima
 from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES
 from tests.search.conftest import draw

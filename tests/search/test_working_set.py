@@ -13,12 +13,12 @@ import spcastat as sp
 from spcastat.linalg.operators import Gram, SparseRows
 from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
-from spcastat.search import climbing, correlated_groups, default, working_set
+from spcastat.search import climbing, correlated_groups, joint_search, working_set
 from spcastat.search import moves as exchange
 from spcastat.search.chains import Evidence, from_directions
 from spcastat.search.climbing import EFFORTS, climb, exchange_until_optimal
 from spcastat.search.correlated_groups import groups_of
-from spcastat.search.default import joint
+from spcastat.search.joint_search import joint
 from spcastat.search.matrices import Dense, Known
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.working_set import OUTSIDE_EXCHANGES
@@ -70,8 +70,8 @@ def test_a_million_variables_are_searched_in_parts(monkeypatch):
     X = scipy.sparse.random(100, 300, 0.1, "lil", rng=rng)
     X[:, 40:60] = np.repeat(factors, 10, axis=1)
     for module, name, value in (
-        (default, "GRAM_LIMIT", 100),
-        (default, "MANY_VARIABLES", 200),
+        (joint_search, "GRAM_LIMIT", 100),
+        (joint_search, "MANY_VARIABLES", 200),
         (correlated_groups, "ENTRIES_AT_ONCE", 3000),
         (correlated_groups, "ENTRIES", 30_000),
         (exchange, "ENTERING_AT_ONCE", 70),
@@ -99,7 +99,7 @@ def test_variables_that_improve_the_fit_are_brought_in(operator, seed, k, card, 
     best = joint(Gram(S), k, card, objective, "auto")
     with monkeypatch.context() as patch:  # no matrix is held, and sets have four variables and more
         limits = (
-            (default, "GRAM_LIMIT", 2),
+            (joint_search, "GRAM_LIMIT", 2),
             (working_set, "SEARCHED_WHOLE", 2),
             (working_set, "WORKING_SET", 4),
             (working_set, "WORKING_SET_OF_ONE", 4),
@@ -184,7 +184,7 @@ def test_components_that_one_group_explains_in_part_are_found():
 @pytest.mark.parametrize("limit", [2, 1000])
 def test_with_many_nonzeros_all_exchanges_are_tried_by_a_thorough_search_only(monkeypatch, limit):
     """In a working set, and on all variables."""
-    monkeypatch.setattr(default, "GRAM_LIMIT", limit)
+    monkeypatch.setattr(joint_search, "GRAM_LIMIT", limit)
     monkeypatch.setitem(climbing.EFFORTS, "auto", replace(climbing.EFFORTS["auto"], deep_up_to=5))
     S = draw(30, 0)
     few, many = (joint(Gram(S), 2, card, "adjusted", "auto") for card in ((3, 2), (3, 3)))

@@ -279,7 +279,7 @@ def along_path(
     Parameters
     ----------
     op, k, objective
-        As for `spcastat.search.default.joint`.
+        As for `spcastat.search.joint_search.joint`.
     cards : sequence of tuples of k ints
         In ascending order.
     effort : {"quick", "auto", "thorough"}

@@ -15,10 +15,10 @@ from spcastat.linalg.operators import Gram
 from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
 from spcastat.search import chains as pool
-from spcastat.search import default, matrices, working_set
+from spcastat.search import joint_search, matrices, working_set
 from spcastat.search.chains import Evidence, SearchResult, from_directions, result_of_climbs
 from spcastat.search.climbing import EFFORTS
-from spcastat.search.default import joint, nearby_optima
+from spcastat.search.joint_search import joint, nearby_optima
 from spcastat.search.matrices import Dense, Identity, Products, whitening
 from spcastat.search.moves import rebuild, refined
 from spcastat.search.objectives import OBJECTIVES
@@ -228,7 +228,7 @@ def planted_and_found(name):
 def test_pev_of_many_variables_has_no_better_swap(kind, monkeypatch):
     # Every swap of one variable for any of the 60 is valued by projection, independently of the package.
     limits = (
-        (default, "GRAM_LIMIT", 30),
+        (joint_search, "GRAM_LIMIT", 30),
         (working_set, "SEARCHED_WHOLE", 30),
         (working_set, "WORKING_SET", 20),
     )
@@ -352,7 +352,7 @@ def test_criteria_by_products_are_those_of_the_matrix(objective):
 @pytest.mark.parametrize("card", [1, 3, 4, 12])
 def test_one_component_is_one_search_over_one_support(card):
     op = gram(12)
-    found = default.joint(op, 1, (card,), "pev")
+    found = joint_search.joint(op, 1, (card,), "pev")
     best = max(np.linalg.eigvalsh(op.S[np.ix_(J, J)])[-1] for J in combinations(range(12), card))
     assert found.value == pytest.approx(best / op.total, rel=1e-9)
     assert found.optima == ((found.value, 1),)
@@ -363,7 +363,7 @@ def test_one_component_is_one_search_over_one_support(card):
 def test_a_component_of_up_to_two_hundred_variables_may_be_proven():
     for p, proven in ((50, True), (201, False)):
         op = Gram(np.diag(np.arange(p, 0.0, -1.0)))
-        assert default.joint(op, 1, (3,), "pev").proven is proven
+        assert joint_search.joint(op, 1, (3,), "pev").proven is proven
 
 
 # --- starts ---------------------------------------------------------------------------------------
@@ -462,7 +462,7 @@ def test_nearby_fits_keep_their_supports_if_asked(objective):
 
 def test_chains_that_ended_in_the_best_fit_agree():
     op = gram(8)
-    found = default.joint(op, 2, (3, 2), "pev")
+    found = joint_search.joint(op, 2, (3, 2), "pev")
     assert found.chains == EFFORTS["auto"].chains
     assert EFFORTS["auto"].agree <= found.agreeing <= found.chains
     criterion = OBJECTIVES["pev"].criterion.of_matrix(op.S / op.total, (3, 2))
