@@ -167,9 +167,10 @@ class Refit:
 
     @property
     def start(self) -> np.ndarray:
-        """The loadings of the fit to 30 bits, since their rounding errors depend on the order of the rows."""
+        """The rounded loadings of the fit, since their last digits depend on the order of the rows."""
         mantissas, exponents = np.frexp(self.V)
-        return np.asarray(np.ldexp(np.rint(mantissas * 2.0**30) / 2.0**30, exponents))
+        unit = 2.0**SAMPLES.start_bits
+        return np.asarray(np.ldexp(np.rint(mantissas * unit) / unit, exponents))
 
     def draw_starts(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
         """Return the starts of a search on a draw; for methods other than the search, the fitted loadings.
@@ -301,10 +302,22 @@ class SamplesTuning:
         many or more. Beside 50 draws, searches on 100 other draws of wine and breast cancer lost .016 and
         .012 % on average of the best known value, beside 80 .005 and .010 %, and .027 and .078 % from the
         starts of the first draws.
+    start_bits : int
+        Bits of the fitted loadings at which the searches on draws start: about nine digits, by convention.
+    least_left_out : int
+        A selected variable can have substitutes if at least so many fits of halves leave it out; a
+        convention, as are the next two.
+    least_share, least_excess : float
+        A substitute is selected in at least this share of these fits, and in a share of the other fits that
+        is smaller by at least `least_excess`.
     """
 
     attempts: int = 100
     first_draws: int = 50
+    start_bits: int = 30
+    least_left_out: int = 5
+    least_share: float = 0.25
+    least_excess: float = 0.1
 
 
 SAMPLES = SamplesTuning()
@@ -611,9 +624,7 @@ def _associates(
         selected = V[variables, component] != 0
         for a in np.flatnonzero(selected):
             without = ~selections_of_component[:, a]
-            # Substitutes for a variable are listed if at least five fits of halves leave it out. They are
-            # selected in at least a quarter of these fits, and by at least 0.1 more often than in the others.
-            if without.sum() < 5:
+            if without.sum() < SAMPLES.least_left_out:
                 continue
             otherwise = (
                 selections_of_component[~without].mean(axis=0)
@@ -621,7 +632,9 @@ def _associates(
                 else np.zeros(len(places_of_component))
             )
             instead = selections_of_component[without].mean(axis=0)
-            for b in np.flatnonzero(~selected & (instead >= 0.25) & (instead >= otherwise + 0.1)):
+            is_frequent = instead >= SAMPLES.least_share
+            is_more_frequent = instead >= otherwise + SAMPLES.least_excess
+            for b in np.flatnonzero(~selected & is_frequent & is_more_frequent):
                 r = correlation[np.searchsorted(met, variables[a]), np.searchsorted(met, variables[b])]
                 substitutes.append((component, variables[a], variables[b], r))
     return np.array(substitutes, dtype=float).reshape(-1, 4)
