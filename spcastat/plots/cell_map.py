@@ -23,7 +23,7 @@ from spcastat.plots.drawing import (
     write_note,
 )
 from spcastat.plots.legends import columns_within, write_legend
-from spcastat.plots.score_plots import COUNTED
+from spcastat.plots.score_plots import ROWS_COUNTED
 from spcastat.plots.texts import labels_for
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def cell_map_of(
     if rows.index.is_unique:
         names = short_names(rows.index[row_places].tolist(), positions=row_places.tolist())
     elif names:
-        remark += f"{' ' * bool(unseen)}{COUNTED}"
+        remark += f"{' ' * bool(unseen)}{ROWS_COUNTED}"
     return CellMap(
         values[np.ix_(row_places, column_places)],
         names,

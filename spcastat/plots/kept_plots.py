@@ -191,11 +191,11 @@ def _counts_below(data: pd.DataFrame, nearest_kept: list[Hashable]) -> dict[int,
     heads = np.flatnonzero(data["R2"].isna()).tolist()
     words = {}
     for head, end in zip(heads, [*heads[1:], len(data)], strict=True):
-        count, drawn = nearest_kept.count(data["variable"].iloc[head]), end - head - 1
+        count, drawn_count = nearest_kept.count(data["variable"].iloc[head]), end - head - 1
         if not count:
             words[head] = "represents no other"
-        elif drawn < count:
-            words[head] = f"{drawn} of {count} shown"
+        elif drawn_count < count:
+            words[head] = f"{drawn_count} of {count} shown"
     return words
 
 

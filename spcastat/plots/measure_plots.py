@@ -277,8 +277,8 @@ def plot_choice(
     ax.plot(x[mark], data["value"].to_numpy()[mark], label=label_of_choice, zorder=4, **diamond)
     if dense is not None:
         _dense_line(ax, dense)
-    drawn = ["card"] * bool(len(unequal)) + ["dense"] * (dense is not None)
-    drawing.write_note(ax, [table.attrs.get("note", ""), *definitions(drawn)])
+    measure_names = ["card"] * bool(len(unequal)) + ["dense"] * (dense is not None)
+    drawing.write_note(ax, [table.attrs.get("note", ""), *definitions(measure_names)])
     return _labelled(
         ax, "Nonzero loadings, all components", label, whole=not _made_logarithmic(ax, x, WIDE_CHOICE)
     )
@@ -579,10 +579,10 @@ def _write_shares_and_note(ax: Axes, values: pd.DataFrame, bars: int, sentences:
 
 def _shares_in_words(values: pd.DataFrame, bars: int) -> list[str]:
     """Return the shares of the first components in a sentence."""
-    first = values.iloc[: min(bars, MOST_SHARES)]
-    lists = [f"{name} {', '.join(f'{share:.1f}' for share in first[name])}" for name in ("sparse", "dense")]
-    start = f"First {len(first)}, %: " if len(first) < bars else "%: "
-    return [f"{start}{'; '.join(lists)}."] if len(first) else []
+    shares = values.iloc[: min(bars, MOST_SHARES)]
+    lists = [f"{name} {', '.join(f'{share:.1f}' for share in shares[name])}" for name in ("sparse", "dense")]
+    start = f"First {len(shares)}, %: " if len(shares) < bars else "%: "
+    return [f"{start}{'; '.join(lists)}."] if len(shares) else []
 
 
 def _has_higher_bar(values: pd.DataFrame, kind: str, bars: int) -> bool:

@@ -322,7 +322,7 @@ def draw_centroid(ax: Axes, centre: np.ndarray, colour: Any, marker: str) -> Non
 
 
 #: The sentence of a note on the names of rows whose labels repeat.
-COUNTED = "Rows are counted from 1."
+ROWS_COUNTED = "Rows are counted from 1."
 #: Largest number of characters of the name of a row.
 ROW_NAME_WIDTH = 20
 
@@ -474,7 +474,7 @@ def plot_diagnostics(
     for i in labelled.tolist():
         texts.add(xy[i], labels_of_rows[i], shade(ax, 0.75), most_covered=TIP_COVER)
     axes_in_words = "T²: distance within the components. Q: squared residual."
-    counted = COUNTED * (len(labelled) > 0 and not points.index.is_unique)
+    counted = ROWS_COUNTED * (len(labelled) > 0 and not points.index.is_unique)
     drawing.write_note(ax, [axes_in_words, *_limits_in_words(limits, points["beyond"]), counted])
     return ax
 
@@ -538,20 +538,20 @@ def _level(limits: pd.Series) -> str:
         return ""
 
 
-def _limits_in_words(limits: pd.Series, beyond: pd.Series) -> list[str]:
+def _limits_in_words(limits: pd.Series, exceedances: pd.Series) -> list[str]:
     """Return the sentences of the note on the dashed lines and on the rows beyond them; none without lines.
 
-    ``limits.attrs["rows"]`` says of which rows the limits are; `beyond` names the limits that rows exceed.
+    ``limits.attrs["rows"]`` says of which rows the limits are; `exceedances` names the limits exceeded.
     """
-    drawn = int(np.isfinite(limits[["T2", "Q"]].to_numpy(float)).sum())
-    if not drawn:
+    limit_count = int(np.isfinite(limits[["T2", "Q"]].to_numpy(float)).sum())
+    if not limit_count:
         return []
     level, rows = _level(limits), limits.attrs.get("rows", "new rows")
-    share = 100.0 * float((beyond != "").mean())
-    sentence = f"Beyond {'one' if drawn > 1 else 'it'}: {share:.0f} % of the rows"
+    share = 100.0 * float((exceedances != "").mean())
+    sentence = f"Beyond {'one' if limit_count > 1 else 'it'}: {share:.0f} % of the rows"
     if level:
-        expected = 100.0 * (1.0 - float(limits.name) ** drawn)  # type: ignore[arg-type]
-        sentence += f" (if normal: about {max(expected, 0.1):.{int(expected < 1.0)}f} %)"
+        normal_share = 100.0 * (1.0 - float(limits.name) ** limit_count)  # type: ignore[arg-type]
+        sentence += f" (if normal: about {max(normal_share, 0.1):.{int(normal_share < 1.0)}f} %)"
     return [f"Dashed: limits{f' of {level} of {rows}' if level else ''}.", f"{sentence}."]
 
 

@@ -135,13 +135,13 @@ class InnerTicks(Locator):
             low, high = ends(numbers)
             return numbers[(low >= -space) & (high <= length + space)]
 
-        def has_room(numbers: Numbers, fewest: int) -> bool:
+        def has_room(numbers: Numbers, least_count: int) -> bool:
             low, high = ends(numbers := inner(numbers))
             are_apart = bool((low[1:] - high[:-1] >= PANEL_NUMBER_GAP).all())
-            return fewest <= len(numbers) <= MOST_PANEL_NUMBERS and are_apart
+            return least_count <= len(numbers) <= MOST_PANEL_NUMBERS and are_apart
 
-        for fewest, steps in PANEL_STEPS:
-            numbers = round_numbers(vmin, vmax, partial(has_room, fewest=fewest), steps)
+        for least_count, steps in PANEL_STEPS:
+            numbers = round_numbers(vmin, vmax, partial(has_room, least_count=least_count), steps)
             if len(numbers):
                 return inner(numbers).tolist()
         return []

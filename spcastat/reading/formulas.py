@@ -232,14 +232,14 @@ _REASONS = {
     "Operator": "the operator {} is misplaced",
     "Numeric literals other than": "the number {} is not a term",
 }
-_MARKED = re.compile("⧛(.*?)⧚", re.DOTALL)
+_MARKED_TEXT = re.compile("⧛(.*?)⧚", re.DOTALL)
 
 
 def unreadable(formula: str, reason: str) -> FormulaError:
     """Return the error for a formula that cannot be read."""
     text = ANSI_CODES.sub("", reason)
     words = next((words for start, words in _REASONS.items() if text.startswith(start)), "")
-    marked = _MARKED.search(text)
+    marked = _MARKED_TEXT.search(text)
     if words and marked is not None:
         plain = words.format(repr(marked[1].strip()))
     else:
