@@ -210,7 +210,7 @@ def printed(text: str, complete_option: str = "") -> str:
     sentence = rf"\1More: {complete_option}." if complete_option else ""
     text = re.sub(r"(\s+)More:\s+(fit|choice)\.(?:notes\s+\(\d+\),\s+\2\.)?summary\(\)\.", sentence, text)
     text = re.sub(r"\s+\(fit\.robust\)|\nAll loadings: choice\.fit\.summary\(\)\.", "", text)
-    text = re.sub(r":\s+(?:see\s+choice\.summary\(\)|choice\.alternatives)", "", text)
+    text = re.sub(r":\s+(?:see\s+choice\.summary\(\)|choice\.alternatives|choice\.k_choice)", "", text)
     return re.sub(r"(?:choose\(data, scale=True\)|scale=True)(?=\s+gives)", "--scale", text)
 
 

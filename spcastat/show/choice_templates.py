@@ -248,8 +248,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "not firm": Template(
         label="Doubt",
-        line="{divided?{low:,} to {high:,} nonzero {groups?groups|loadings} by other folds}{both?; }{alike?"
-        "{alike|# other fit|# others} within one standard error}",
+        line="{divided?other folds give {low:,} to {high:,}}{both?; }{alike?{alike|# other fit is|# other "
+        "fits are} within one standard error}",
         note="The number of {groups?groups of loadings|loadings} is not firm: {divided?single divisions "
         "into folds ({repeats} of them) give {low:,} to {high:,}}{both?; }{alike?{alike|# other "
         "candidate|# other candidates}, with {fewest:,}{several? to {most:,}}, {alike|differs|differ} by "
