@@ -28,9 +28,7 @@ NOTABLE = 0.1
 #: Default of the largest number of arrows.
 MAX_ARROWS = 12
 #: Room for names at both sides of the circle, as a multiple of its width.
-NAME_ROOM = 1.2
-#: With so few arrows, names of faint ones have leader lines, too.
-FEW_ARROWS = 8
+NAME_ROOM = 1.4
 #: Characters of a name at the tip of an arrow.
 TIP_NAME = 22
 
@@ -154,8 +152,8 @@ def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
         ax.quiver(start, start, *tips[places].T, **scale, **head)
 
 
-def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame, counted: bool = False) -> None:
-    """Name the tips of arrows, as far as there is room; `counted`: the note says how many have names.
+def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
+    """Name the tips of arrows, as far as there is room.
 
     Supplementary variables come first, then those of the components, and long arrows before short ones.
     """
@@ -164,10 +162,8 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame, counted: bool = Fa
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
     drawn_first = -arrows["length"].to_numpy(), ~arrows["nonzero"].to_numpy(dtype=bool)
     for i in np.lexsort((*drawn_first, ~arrows["supplementary"].to_numpy(dtype=bool))):
-        pale = not (arrows["nonzero"].iloc[i] or arrows["supplementary"].iloc[i])
-        leader = not pale or len(arrows) <= FEW_ARROWS
-        style: dict[str, Any] = {"at_tip": True, "leader": leader, "most_covered": TIP_COVER}
-        names.add(tips[i], labels[i], colours[i], counted=counted, **style)
+        style: dict[str, Any] = {"at_tip": True, "leader": True, "most_covered": TIP_COVER}
+        names.add(tips[i], labels[i], colours[i], **style)
 
 
 def draw_bars(
@@ -260,7 +256,7 @@ def plot_correlations(
     reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0))) * np.array([NAME_ROOM, 1.0])
     draw_arrows(ax, data)
     texts = Names(ax, size, np.empty((0, 2)), tips)
-    name_arrows(ax, texts, data, counted=True)
+    name_arrows(ax, texts, data)
     sentences = _sentences(data, bars, len(correlations), r)
     sentences += drawing.sentence_on_shares(shares, (x_name, y_name))
     texts.note = drawing.note_below(ax, " ".join(sentences), size)
@@ -316,6 +312,11 @@ def plot_correlations_data(
     return _circle(correlations, loadings, components, max_arrows, supplementary)[0]
 
 
+def names_of_arrows(arrows: pd.DataFrame) -> str:
+    """Return how many of the arrows have names; when they are drawn, the first number is set."""
+    return f"Names: {len(arrows):,} of {len(arrows):,} arrows."
+
+
 def hollow_bars(bars: pd.DataFrame) -> str:
     """Return what hollow bars are, after what bars are; nothing without any."""
     return "; hollow: negative" if (bars["value"] < 0).any() else ""
@@ -335,7 +336,7 @@ def _sentences(data: pd.DataFrame, bars: pd.DataFrame, p: int, r: float) -> list
     count = int((~data["supplementary"]).sum())
     if count < p:
         sentences.append(f"Arrows: {count} of {p:,} variables.")
-    sentences.append(f"Names: {len(data):,} of {len(data):,} arrows.")
+    sentences.append(names_of_arrows(data))
     if abs(r) > NOTABLE:
         correlation = drawing.correlation_text(r)
         sentences.append(f"Correlated scores: {correlation}.")

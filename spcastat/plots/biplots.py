@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from spcastat.config import checked_level, explained, flag, one_of, plural, real_number
@@ -28,6 +29,7 @@ from spcastat.plots.arrows import (
     hollow_bars,
     kinds_of_variables,
     name_arrows,
+    names_of_arrows,
     same_components,
     variables_of,
 )
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-#: With arrows, both axes have one scale unless the data would fill a smaller share of width or height.
+#: With several arrows, between which angles are read, both axes have one scale unless the data would fill a
+#: smaller share of width or height.
 FILLED_WITH_ARROWS = 0.2
 #: Kind of ellipse -> its distribution.
 DISTRIBUTIONS = {"normal": "a normal distribution", "t": "a t (5 degrees of freedom) distribution"}
@@ -172,6 +175,8 @@ def biplot(
     if centroids and named_clouds:
         marks.append(f"Large marks: means of the groups, {len(named_clouds)} of {len(named_clouds)} named.")
     marks += drawing.sentence_on_shares(shares, "%", "adjusted")
+    if len(data.arrows) > 1:
+        marks.append(names_of_arrows(data.arrows))
     if (count := int((data.points["label"] != "").sum())) and labels is not None:
         marks.append(f"Names: {count:,} of {len(data.points):,} rows.")
     caption = partial(_caption_within, data, marks)
@@ -189,7 +194,7 @@ def biplot(
         note_may_go=note_may_go,
         total="" if shares is None else drawing.total_of(shares),
         bar=bar,
-        filled=FILLED_WITH_ARROWS if len(data.arrows) else FILLED,
+        filled=FILLED_WITH_ARROWS if len(data.arrows) > 1 else FILLED,
     )
     return ax
 
@@ -530,9 +535,15 @@ def _points(
     if "group" not in data.points:
         return None, None
     marks, names = [cloud.mark(style["alpha"]) for cloud in clouds], [cloud.name for cloud in clouds]
+    if not data.new["far"].all():
+        cross: dict[str, Any] = {"marker": NEW_ROW, "color": ink(ax), "mew": line(NEW_ROW_WIDTH)}
+        marks.append(Line2D([], [], ls="none", ms=line(4.5), **cross))
+        names.append("new rows")
     return write_legend(ax, marks, names, size, title=title, borderaxespad=0.0), None
 
 
+#: Marker of new rows, and the width of its lines in points.
+NEW_ROW, NEW_ROW_WIDTH = "x", 1.0
 #: Up to so many rings are wide; more are narrower and lighter, so that points are seen.
 WIDE_RINGS = 20
 #: Distance of a wide and of a narrow ring from its point, in points; their shade.
@@ -553,19 +564,26 @@ def _rings(ax: Axes, xy: NDArray[np.float64], style: dict[str, Any]) -> None:
 def _draw_further_points(ax: Axes, data: BiplotData) -> None:
     """Draw new rows as crosses, at the edge if they are far, and means of levels as diamonds."""
     kinds = (
-        (positions(data.new[~data.new["far"]]), "x", "new rows", ink(ax)),
-        (positions(data.new[data.new["far"]]), "x", "far new rows", ink(ax)),
+        (positions(data.new[~data.new["far"]]), NEW_ROW, "new rows", ink(ax)),
+        (positions(data.new[data.new["far"]]), NEW_ROW, "far new rows", ink(ax)),
         (positions(data.levels), "D", "levels", visible(ax, SUPPLEMENTARY)),
     )
     for xy, marker, name, colour in kinds:
-        style: dict[str, Any] = {"linewidths": line(1.1), "zorder": 4.5, "gid": name, "color": [colour]}
+        style: dict[str, Any] = {
+            "linewidths": line(NEW_ROW_WIDTH),
+            "zorder": 4.5,
+            "gid": name,
+            "color": [colour],
+        }
         if len(xy):
-            size = score_plots.dots(len(xy), 30.0)["s"]
+            size = score_plots.dots(len(xy), 20.0)["s"]
             points = ax.scatter(xy[:, 0], xy[:, 1], marker=marker, s=size, **style)
             if name == "far new rows":
                 EdgeMarks(points, colour)
 
 
+#: More rows than this have names beside their points only, and not at the ends of lines.
+MOST_LEADERS = 200
 #: More new rows than this have no names.
 MOST_NEW_NAMES = 30
 
@@ -592,8 +610,9 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame, most_co
                 texts.add(xy[i], names[i], colour, of_row=True, most_covered=TIP_COVER, **options)
     for points, colour in rows:
         near_points = points.loc[~points["far"], ["label", "x", "y"]]
+        is_few = (near_points["label"] != "").sum() <= MOST_LEADERS
         for name, *position in near_points.itertuples(index=False):
-            options = {"of_row": True, "leader": most_covered > 0, "counted": True}
+            options = {"of_row": True, "leader": most_covered > 0 and is_few, "counted": True}
             texts.add(position, str(name), colour, most_covered=most_covered, **options)
 
 

@@ -55,6 +55,8 @@ ONE_MORE_COST = 3.0
 VALUES_WORTH = 2.0
 #: A name shortened to this number of characters is as easy to read as a longer one.
 READABLE = 24
+#: A shortened name without a piece of so many letters is hardly recognised, which costs so much.
+FEWEST_LETTERS, UNRECOGNISED = 6, 3.0
 #: The smallest room for a name that is not complete, in font sizes.
 NARROWEST = 4.0
 #: Shortened names differ from so many names of each block of the figure.
@@ -215,6 +217,8 @@ class BlockSpace:
         those of the visible rows.
     figure_names : tuple of str
         Names and headings in the figure, from which shortened ones differ.
+    most_rows : int, optional
+        How many rows are shown, unless those left out would take a third of this number or less.
     """
 
     unit: float
@@ -227,6 +231,7 @@ class BlockSpace:
     name_lines: int = 1
     span: tuple[float, float] | None = None
     figure_names: tuple[str, ...] = ()
+    most_rows: int | None = None
 
     def lay_out(self, rows: Sequence[NamedBar], with_values: bool = True, undrawn: int = 0) -> BlockLayout:
         """Return the layout that hides least of these rows, and of `undrawn` others, which are only counted.
@@ -255,6 +260,8 @@ class BlockSpace:
         """Yield the layout with this number of columns, or none if no name has room."""
         lines = max(self.lines - bool(self.heading), 1)
         capacity = lines * columns
+        if self.most_rows is not None and 3 * len(rows) > 4 * self.most_rows:
+            capacity = min(capacity, self.most_rows + 1)
         visible_rows = _largest(rows, capacity - (len(rows) + bool(undrawn) > capacity))
         if not visible_rows:
             return
@@ -374,7 +381,7 @@ def _room_after(row: NamedBar, size: float) -> float:
 
 
 def _shortening(names: Sequence[str], labels: Sequence[str]) -> float:
-    """Return what shortened names cost: each 1, and up to 5 more by the part of it that is cut.
+    """Return what shortened names cost: each 1, up to 5 more by the part of it that is cut, and UNRECOGNISED.
 
     The number of a name among those that look alike says nothing of it.
     """
@@ -384,6 +391,7 @@ def _shortening(names: Sequence[str], labels: Sequence[str]) -> float:
             parts = label.split("…")
             letters = sum(len(part) for part in parts if part in name)
             cost += 1.0 + 5.0 * max(1.0 - letters / min(len(name), READABLE), 0.0) ** 1.5
+            cost += UNRECOGNISED * (max(map(len, parts)) < FEWEST_LETTERS)
     return cost
 
 

@@ -52,14 +52,16 @@ MOST_CAPTIONS = 4
 ELONGATION = 1.5
 #: Length of the longest bar in font sizes, and on places narrower than WIDE_PLACE font sizes.
 LONGEST_BAR, LONGEST_BAR_NARROW, WIDE_PLACE = 3.4, 2.4, 45.0
+#: Bars of a component: the largest are read beside the points, and all of them in a plot of the loadings.
+MOST_BARS = 15
 #: Cost of a line of a block that takes height from the axes.
 LINE_COST = 0.25
 #: Height of a colour bar, of the bar with its numbers, and of its title, in font sizes; space below (points).
 BAR_HEIGHT, BAR_SPACE, BAR_TITLE, BAR_GAP = 0.7, 2.6, 1.5, 2.5
 #: Space between the axes and the legend above them, in points.
 LEGEND_SPACE = 2.0
-#: A note takes more than this share of the height only if both sides of the axes have SMALLEST_SIDE points.
-NOTE_SHARE = 0.11
+#: A note takes more than this share of the height only if both sides of the axes have so many points.
+NOTE_SHARE, NOTE_SIDE = 0.11, 62.0
 #: Space between the frame and the numbers to its left, and between these and the label, in points; height of
 #: the label in font sizes.
 SIDE_NUMBER_GAP, SIDE_LABEL_GAP, LABEL_HEIGHT = 7.0, 4.0, 1.17
@@ -223,7 +225,7 @@ class Margins:
         rivals = [option for option in options if option.value >= arrangement.value - RIVAL]
         self.number_width = max(self.number_width, *(self._width_of_numbers(rival.axes) for rival in rivals))
         left, bottom, right, top = arrangement.axes
-        is_too_small = min(right - left, top - bottom) < SMALLEST_SIDE
+        is_too_small = min(right - left, top - bottom) < NOTE_SIDE
         if lines and is_too_small and (self.note_may_go or len(lines) > most_lines):
             return self._best_arrangement(width, height, " ".join(SENTENCE_END.split(sentences)[:-1]))
         return replace(arrangement, note="\n".join(lines))
@@ -347,6 +349,7 @@ class Margins:
             heading=heading,
             name_lines=NAME_LINES,
             figure_names=self.names,
+            most_rows=MOST_BARS,
         )
 
     def _value(self, axes: Box, width: float, height: float, *layouts: BlockLayout) -> float:

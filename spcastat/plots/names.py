@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +34,22 @@ ROW_DIRECTIONS = np.array(
 )
 #: Distances from a point to its name that are tried, in points.
 DISTANCES = (2.5, 6.0)
-#: Distances from a tip to a name at the end of a leader line, where there is no room beside the tip, in
-#: points, and turns from the direction of the arrow, in radians.
-LEADER_DISTANCES = (10.0, 14.0, 20.0, 28.0, 38.0, 50.0)
-#: The longest leader line, in font sizes: a longer one looks like an arrow.
-LONGEST_LEADER = 3.0
-LEADER_TURNS = np.array([0.0, *(turn * side for turn in np.arange(0.3, 2.0, 0.3) for side in (1.0, -1.0))])
+#: Lengths of the leader lines at whose ends names stand that have no room beside their tip, in font sizes,
+#: and turns from the direction of the arrow, in radians.
+LEADER_LENGTHS = np.array([1.2, 1.7, 2.4, 3.2, 4.2, 5.2, 6.2])
+LEADER_STEP = 0.17
+LEADER_TURNS = LEADER_STEP * np.arange(-10, 11)
+#: A leader line ends at the side of a name if its horizontal part is at least so large, else above or below.
+BESIDE = 0.35
+#: A leader line may cross so many arrows.
+MOST_CROSSED = 2
+#: For a name without a free spot so many others may move to other spots of theirs, unless there are
+#: many.
+MOST_MOVED, MANY_NAMES = 3, 40
+#: Farther away from all spots of a name, in points, nothing is in its way.
+NEIGHBOURHOOD = 20.0
+#: The corners of a box around its middle, in halves of its sides.
+CORNERS = np.array([[-1.0, -1.0], [1.0, 1.0]])
 #: Width of a leader line, and its distance from the tip, in points; it is fainter than an arrow.
 LEADER_WIDTH, LEADER_GAP, LEADER_ALPHA = 0.5, 1.0, 0.6
 #: Places along a leader line where it is looked whether it crosses a name.
@@ -62,10 +71,8 @@ FROM_TIPS, FARTHER = 4.0, 1.0
 #: If another tip is nearer than that, the leader line keeps this share of its distance, unless the tips are
 #: so near in points that they look like one.
 LEADER_SHARE, SAME_TIP = 0.4, 2.0
-#: What a note says of the number of names.
-NAME_COUNT = re.compile(r"(?<=Names:\s)[\d,]+")
-#: What a note says of the number of large marks with names.
-NAMED_MARKS = re.compile(r"[\d,]+(?=\sof\s[\d,]+\snamed)")
+#: What a note says of the number of names of arrows, of rows, and of large marks.
+NAME_COUNT = re.compile(r"[\d,]+(?=\sof\s[\d,]+\s(arrows|rows|named)\.)")
 #: A name of a large mark may cover any number of points.
 MARK_COVER = 1e9
 #: Radius of a dot, in points, and how far the name of a row is from its middle at least.
@@ -84,7 +91,7 @@ class Name:
     the name hides the middle of no point and is nearest to its own. `most_covered`: how many points it may
     cover. `radius`: that of a large mark at the position, in points. `leader`: a name without room beside
     its tip may stand farther away, at the end of a line. `edge_text`: the text for a position outside of the
-    axes. `counted`: the note says how many of these names are written.
+    axes. `counted`: the note says how many of these names of rows are written.
     """
 
     position: NDArray[np.float64]
@@ -168,23 +175,24 @@ class Names(Artist):
         if not self.get_visible():
             return
         scene = _Scene(self)
-        for name in map(scene.named_at_edge, self.names):
-            box, leader = scene.place(name)
-            if box is None:
-                continue
-            scene.taken.append(box)
+        for name in self.names:
+            scene.place(name)
+        for placement in scene.placements:
+            name, (start, end) = placement.name, placement.line
             self.written.append(name)
-            self.boxes.append(Bbox(box))
-            if leader is not None:
-                scene.leaders.append(leader)
+            self.boxes.append(Bbox(placement.box))
+            if np.isfinite(start).all():
                 style = {"color": name.colour, "linewidth": LEADER_WIDTH, "alpha": LEADER_ALPHA}
-                drawing.pixel_line(self.axes, *leader.T, **style).draw(renderer)
-            self._text(name, box.mean(axis=0)).draw(renderer)
+                drawing.pixel_line(self.axes, *np.transpose([start, end]), **style).draw(renderer)
+            self._text(name, placement.box.mean(axis=0)).draw(renderer)
         if self.note is not None:
-            count = sum(name.counted for name in self.written)
-            marks = sum(name.radius > 0 for name in self.written)
-            text = NAMED_MARKS.sub(f"{marks:,}", self.note.get_text())
-            self.note.set_text(NAME_COUNT.sub(f"{count:,}", text))
+            counts = {
+                "arrows": sum(name.at_tip for name in self.written),
+                "rows": sum(name.counted for name in self.written),
+                "named": sum(name.radius > 0 and not name.of_row for name in self.written),
+            }
+            text = NAME_COUNT.sub(lambda found: f"{counts[found[1]]:,}", self.note.get_text())
+            self.note.set_text(text)
 
     def _text(self, name: Name, middle: NDArray[np.float64]) -> Text:
         """Return a text around a position in pixels, with a halo in the colour of the background."""
@@ -205,8 +213,50 @@ class Names(Artist):
         return text
 
 
+@dataclass(frozen=True)
+class _Spots:
+    """Where a name could stand, the best first: boxes [[left, low], [right, high]] and lines, in pixels.
+
+    A line is from beside the position to the name; NaN for a name that stands beside it without one.
+    """
+
+    boxes: NDArray[np.float64]
+    lines: NDArray[np.float64]
+
+    def touch(self, box: NDArray[np.float64], line: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which spots have no room beside a name in a box with a line."""
+        overlap = ((self.boxes[:, 0] < box[1]) & (self.boxes[:, 1] > box[0])).all(axis=1)
+        through = _enter(self.lines, box[None]) | _enter(line[None], self.boxes)
+        return np.asarray(overlap | through | _cross(self.lines, line[None]))
+
+    def followed_by(self, worse_spots: _Spots) -> _Spots:
+        """Return these spots and others that are not as good."""
+        return _Spots(np.vstack([self.boxes, worse_spots.boxes]), np.vstack([self.lines, worse_spots.lines]))
+
+    def only(self, kept: NDArray[Any]) -> _Spots:
+        """Return some of the spots: by a mask, or in the order of their numbers."""
+        return _Spots(self.boxes[kept], self.lines[kept])
+
+
+@dataclass(eq=False)
+class _Placement:
+    """A name, its spots, and the number of the one where it stands."""
+
+    name: Name
+    spots: _Spots
+    number: int
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        return np.asarray(self.spots.boxes[self.number])
+
+    @property
+    def line(self) -> NDArray[np.float64]:
+        return np.asarray(self.spots.lines[self.number])
+
+
 class _Scene:
-    """What names should not cover, in pixels; boxes are arrays [[left, low], [right, high]]."""
+    """What names should not cover, in pixels."""
 
     def __init__(self, names: Names) -> None:
         ax: Any = names.axes
@@ -220,17 +270,17 @@ class _Scene:
         self.dots = self._of(names.dots)
         self.origin = self.to_pixels((0.0, 0.0))
         self.tips = self._of(names.tips)
+        self.shafts = np.stack([np.broadcast_to(self.origin, self.tips.shape), self.tips], axis=1)
         self.crossing_lines = np.asarray(self.to_pixels(names.crossing_lines))
         self.pieces = self._pieces(self.tips)
-        half_mark = MARK / 2.0 * self.pixels * np.array([[-1.0], [1.0]])
         triangles = edge_of(ax, names.far_dots[rows_outside(names.far_dots, *self.limits)])
-        self.taken: list[NDArray[np.float64]] = [triangle + half_mark for triangle in triangles]
         self.marks = np.vstack([self.tips, self.dots, triangles])
         with_mark = [name for name in names.names if name.radius > 0]
         self.large_marks = self._of(np.array([name.position for name in with_mark]))
-        for name, middle in zip(with_mark, self.large_marks, strict=True):
-            self.taken.append(middle + name.radius * self.pixels * np.array([[-1.0], [1.0]]))
-        self.leaders: list[NDArray[np.float64]] = []
+        radii = [MARK / 2.0] * len(triangles) + [name.radius for name in with_mark]
+        middles = np.vstack([triangles, self.large_marks])
+        self.obstacles = middles[:, None] + self.pixels * np.array(radii)[:, None, None] * CORNERS
+        self.placements: list[_Placement] = []
 
     def _of(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(self.to_pixels(xy)) if len(xy) else np.empty((0, 2))
@@ -244,72 +294,111 @@ class _Scene:
             along.append(self.origin + steps[:, None] * shaft)
         return np.vstack(along)
 
-    def named_at_edge(self, name: Name) -> Name:
-        """Return the name with the text for its position within or outside of the axes."""
-        return replace(name, text=name.edge_text) if name.edge_text and self._is_outside(name) else name
-
-    def _is_outside(self, name: Name) -> bool:
-        """Return whether the position of a name is outside of the axes."""
-        return bool(rows_outside(name.position[None], *self.limits).any())
-
-    def place(self, name: Name) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-        """Return the box of a name that covers least, and the ends of its leader line, or None without one.
-
-        The box is None if each covers too much or could belong to another tip or point.
-        """
+    def place(self, name: Name) -> None:
+        """Write a name in its best free spot, or where others have to move; without one it is left out."""
         anchor = self.to_pixels(name.position)
-        if self._is_outside(name):
+        if bool(rows_outside(name.position[None], *self.limits).any()):
             anchor = edge_of(self.axes, name.position[None])[0]
-            name = replace(name, radius=MARK / 2.0)
-        rivals = self._rivals(name, anchor)
+            name = replace(name, radius=MARK / 2.0, text=name.edge_text or name.text)
+        spots = self._spots_beside(name, anchor)
+        if name.leader and (name.at_tip or self._overlaps(spots).any(axis=0).all()):
+            spots = spots.followed_by(self._spots_with_leader(name, anchor))
+        self._place_among(_Placement(name, spots, 0))
+
+    def _place_among(self, newcomer: _Placement) -> None:
+        """Write a name in its best free spot, or in one that a few others can leave."""
+        placements, overlaps = list(self.placements), self._overlaps(newcomer.spots)
+        counts = overlaps.sum(axis=0)
+        most_moved = MOST_MOVED if len(placements) < MANY_NAMES else 0
+        for number in np.argsort(counts, kind="stable"):
+            if counts[number] > most_moved:
+                break
+            newcomer.number = int(number)
+            neighbours = [
+                name for name, is_touched in zip(placements, overlaps[:, number], strict=True) if is_touched
+            ]
+            numbers = [name.number for name in neighbours]
+            self.placements = [*(name for name in placements if name not in neighbours), newcomer]
+            if all(self._move(name) for name in neighbours):
+                return
+            for name, former_number in zip(neighbours, numbers, strict=True):
+                name.number = former_number
+        self.placements = placements
+
+    def _move(self, name: _Placement) -> bool:
+        """Write a name in its best free spot, if there is one."""
+        overlaps = self._overlaps(name.spots).any(axis=0)
+        if has_spot := not overlaps.all():
+            name.number = int(np.argmin(overlaps))
+            self.placements.append(name)
+        return has_spot
+
+    def _overlaps(self, spots: _Spots) -> NDArray[np.bool_]:
+        """Return which written names, but for one, touch which spots: a row for each name."""
+        rows = [spots.touch(other.box, other.line) for other in self.placements]
+        return np.array(rows, dtype=bool).reshape(len(rows), len(spots.boxes))
+
+    def _spots_beside(self, name: Name, anchor: NDArray[np.float64]) -> _Spots:
+        """Return the spots of a name beside what it names, where it could belong to nothing else."""
         angles = self._outwards(anchor) + ARROW_TURNS if name.at_tip else NAME_DIRECTIONS
         directions = ROW_DIRECTIONS if name.of_row else _directions(angles)
-        for box, _ in self._candidate_boxes(name, anchor, directions, DISTANCES):
-            if not self._is_ambiguous(name, box, anchor, rivals):
-                return box, None
-        if not name.leader:
-            return None, None
-        directions = _directions(self._outwards(anchor) + LEADER_TURNS)
-        distances = [distance for distance in LEADER_DISTANCES if distance <= LONGEST_LEADER * self.size]
-        for box, towards in self._candidate_boxes(name, anchor, directions, distances):
-            line = np.array([anchor + LEADER_GAP * self.pixels * towards, np.clip(anchor, *box)])
-            if self._distance(box, rivals) >= FROM_TIPS and self._is_free(line, anchor, rivals):
-                return box, line
-        return None, None
-
-    def _candidate_boxes(
-        self,
-        name: Name,
-        anchor: NDArray[np.float64],
-        directions: NDArray[np.float64],
-        distances: Sequence[float],
-    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Return boxes that a name may have and their directions from the anchor, the cheapest first."""
-        boxes = []
-        width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
-        half = np.array([width, NAME_HEIGHT * self.size]) * self.pixels / 2.0
-        for rank, towards in enumerate(directions):
-            for distance in distances:
-                middle = anchor + towards * (half + (name.radius + distance) * self.pixels)
-                box = np.array([middle - half, middle + half])
-                if name.of_row and self._hides_middle(box):
-                    continue
-                if (covered := self._covered(box)) <= name.most_covered:
-                    boxes.append((covered + TURN_COST * rank + DISTANCE_COST * distance, box, towards))
-        return [(box, towards) for _, box, towards in sorted(boxes, key=lambda one: one[0])]
-
-    def _is_ambiguous(
-        self,
-        name: Name,
-        box: NDArray[np.float64],
-        anchor: NDArray[np.float64],
-        rivals: NDArray[np.float64],
-    ) -> bool:
-        """Return whether a name in a box could belong to a rival instead of what is at the anchor."""
+        half = self._half(name)
+        ranks, distances = _pairs(np.arange(len(directions)), DISTANCES)
+        towards = directions[ranks.astype(int)]
+        middles = anchor + towards * (half + (name.radius + distances[:, None]) * self.pixels)
+        boxes = middles[:, None] + half * CORNERS
+        spots = _Spots(boxes, np.full(boxes.shape, np.nan))
+        spots = self._ranking(name, spots, TURN_COST * ranks + DISTANCE_COST * distances)
         if not (name.at_tip or name.of_row or name.radius > 0):
-            return False
-        least = self._distance(box, anchor[None]) + FARTHER
-        return self._distance(box, rivals) < (max(least, FROM_TIPS) if name.at_tip else least)
+            return spots
+        clearance = self._distances(spots.boxes, anchor[None]) + FARTHER
+        if name.at_tip:
+            clearance = np.maximum(clearance, FROM_TIPS)
+        return spots.only(self._distances(spots.boxes, self._rivals(name, anchor)) >= clearance)
+
+    def _spots_with_leader(self, name: Name, anchor: NDArray[np.float64]) -> _Spots:
+        """Return the spots of a name at the end of a line that passes by nothing it could belong to."""
+        turns, lengths = _pairs(LEADER_TURNS, LEADER_LENGTHS * self.size)
+        towards = _directions(self._outwards(anchor) + turns)
+        ends = anchor + (name.radius + lengths[:, None]) * self.pixels * towards
+        is_beside = (
+            np.abs(towards[:, :1]) > BESIDE
+        )  # the line ends at a side of the name, or above or below it
+        half = self._half(name)
+        middles = ends + half * np.where(is_beside, [1.0, 0.0], [0.0, 1.0]) * np.sign(towards)
+        starts = anchor + (name.radius + LEADER_GAP) * self.pixels * towards
+        spots = _Spots(middles[:, None] + half * CORNERS, np.stack([starts, ends], axis=1))
+        spots = self._ranking(name, spots, TURN_COST * np.abs(turns) / LEADER_STEP + DISTANCE_COST * lengths)
+        rivals = self._rivals(name, anchor)
+        spots = spots.only(self._distances(spots.boxes, rivals) >= FROM_TIPS)
+        away = np.hypot(*(rivals - anchor).T) / self.pixels
+        is_near = away < name.radius + lengths.max() + FROM_TIPS
+        clearance = (np.minimum(LEADER_SHARE * away, FROM_TIPS) * (away > SAME_TIP) * self.pixels)[is_near]
+        along = _along(spots.lines)[:, :, None] - rivals[is_near]
+        spots = spots.only(~(np.hypot(*np.moveaxis(along, -1, 0)) < clearance).any(axis=(1, 2)))
+        crossed = sum((_cross(spots.lines, shaft[None]) for shaft in self.shafts), np.zeros(len(spots.boxes)))
+        order = np.argsort(crossed, kind="stable")
+        return spots.only(order[crossed[order] <= MOST_CROSSED])
+
+    def _half(self, name: Name) -> NDArray[np.float64]:
+        """Return half of the width and of the height of a name."""
+        width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
+        return np.array([width, NAME_HEIGHT * self.size]) * self.pixels / 2.0
+
+    def _ranking(self, name: Name, spots: _Spots, costs: NDArray[np.float64]) -> _Spots:
+        """Return the spots within the frame that cover no more than the name may, the cheapest first."""
+        low, high = spots.boxes[:, 0], spots.boxes[:, 1]
+        is_inside = (low >= self.frame[0]).all(axis=1) & (high <= self.frame[1]).all(axis=1)
+        for obstacle in self.obstacles:
+            is_inside &= ~spots.touch(obstacle, np.full((2, 2), np.nan))
+        if name.of_row:  # it hides the middle of no point
+            is_inside &= _counts(self.dots, spots.boxes, FROM_MIDDLE * self.pixels) == 0
+        spots, costs = spots.only(is_inside), costs[is_inside]
+        crossings = (self.crossing_lines > spots.boxes[:, 0]) & (self.crossing_lines < spots.boxes[:, 1])
+        covered = _counts(self.dots, spots.boxes, DOT_RADIUS * self.pixels)
+        covered += SHAFT_COST * _counts(self.pieces, spots.boxes) + CROSSED_COST * crossings.sum(axis=1)
+        order = np.argsort(covered + costs, kind="stable")
+        return spots.only(order[covered[order] <= name.most_covered])
 
     def _rivals(self, name: Name, anchor: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what a name beside the anchor could also belong to: other tips, and points if it is a row's.
@@ -321,45 +410,16 @@ class _Scene:
         marks = self.large_marks if name.radius > 0 else self.tips
         return marks[(marks != anchor).any(axis=1)]
 
-    def _distance(self, box: NDArray[np.float64], points: NDArray[np.float64]) -> float:
-        """Return the distance in points of a box from the nearest of points."""
-        distances = np.hypot(*(points - np.clip(points, *box)).T) / self.pixels
-        return float(distances.min(initial=np.inf))
+    def _distances(self, boxes: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the distance in points of each box from the nearest of some points, if it is near."""
+        points = _around(boxes, points, NEIGHBOURHOOD * self.pixels)
+        away = points - np.clip(points, boxes[:, None, 0], boxes[:, None, 1])
+        return np.asarray(np.hypot(*np.moveaxis(away, -1, 0)).min(axis=1, initial=np.inf) / self.pixels)
 
     def _outwards(self, anchor: NDArray[np.float64]) -> float:
         """Return the direction from the origin to a tip, in radians."""
         x, y = anchor - self.origin
         return float(np.arctan2(y, x))
-
-    def _is_free(
-        self, line: NDArray[np.float64], anchor: NDArray[np.float64], rivals: NDArray[np.float64]
-    ) -> bool:
-        """Return whether a line to a name crosses no name or other line, and passes by no rival."""
-        along = line[0] + LEADER_STEPS * (line[1] - line[0])
-        lines = [*self.leaders, *(np.array([self.origin, tip]) for tip in self.tips)]
-        away = np.hypot(*(rivals - anchor).T) / self.pixels
-        least_distances = np.minimum(LEADER_SHARE * away, FROM_TIPS) * (away > SAME_TIP)
-        return not (
-            any(_count(along, box) for box in self.taken)
-            or any(_cross(line, other_line) for other_line in lines)
-            or (np.hypot(*np.moveaxis(along[:, None] - rivals, -1, 0)) < least_distances * self.pixels).any()
-        )
-
-    def _hides_middle(self, box: NDArray[np.float64]) -> bool:
-        """Return whether a box covers about half of a point or more."""
-        return _count(self.dots, box + FROM_MIDDLE * self.pixels * np.array([[-1.0], [1.0]])) > 0
-
-    def _covered(self, box: NDArray[np.float64]) -> float:
-        """Return what a box covers; infinite if it leaves the frame or touches another name."""
-        if (box[0] < self.frame[0]).any() or (box[1] > self.frame[1]).any():
-            return np.inf
-        if any((box[0] < name_box[1]).all() and (box[1] > name_box[0]).all() for name_box in self.taken):
-            return np.inf
-        if any(_count(ends[0] + LEADER_STEPS * (ends[1] - ends[0]), box) for ends in self.leaders):
-            return np.inf
-        dots = _count(self.dots, box + DOT_RADIUS * self.pixels * np.array([[-1.0], [1.0]]))
-        crossings = float(((self.crossing_lines > box[0]) & (self.crossing_lines < box[1])).sum())
-        return dots + SHAFT_COST * _count(self.pieces, box) + CROSSED_COST * crossings
 
 
 def _directions(angles: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -367,17 +427,47 @@ def _directions(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def _count(points: NDArray[np.float64], box: NDArray[np.float64]) -> float:
-    """Return how many points are within a box."""
-    return float(((points > box[0]) & (points < box[1])).all(axis=1).sum())
+def _pairs(first: Any, second: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return every number of the first with every number of the second."""
+    return np.repeat(np.asarray(first, dtype=float), len(second)), np.tile(second, len(first))
 
 
-def _cross(first_line: NDArray[np.float64], second_line: NDArray[np.float64]) -> bool:
-    """Return whether two line segments cross."""
+def _counts(
+    points: NDArray[np.float64], boxes: NDArray[np.float64], space: float = 0.0
+) -> NDArray[np.float64]:
+    """Return how many points are within each box, or within `space` of it."""
+    points = _around(boxes, points, space)
+    is_inside = (points > boxes[:, None, 0] - space) & (points < boxes[:, None, 1] + space)
+    return np.asarray(is_inside.all(axis=2).sum(axis=1), dtype=float)
 
-    def sides(line: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-        (x, y), (dx, dy) = line[0], line[1] - line[0]
-        return np.sign(dx * (points[:, 1] - y) - dy * (points[:, 0] - x))
 
-    crossed = sides(first_line, second_line).prod(), sides(second_line, first_line).prod()
-    return bool(max(crossed) < 0)
+def _around(boxes: NDArray[np.float64], points: NDArray[np.float64], space: float) -> NDArray[np.float64]:
+    """Return the points within the box of all boxes, or within `space` of it."""
+    if not len(boxes):
+        return points[:0]
+    low, high = boxes[:, 0].min(axis=0) - space, boxes[:, 1].max(axis=0) + space
+    return np.asarray(points[((points >= low) & (points <= high)).all(axis=1)])
+
+
+def _along(lines: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points along each line."""
+    return lines[:, None, 0] + LEADER_STEPS * (lines[:, None, 1] - lines[:, None, 0])
+
+
+def _enter(lines: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which lines pass through their box."""
+    along = _along(lines)
+    is_inside = (along > boxes[:, None, 0]) & (along < boxes[:, None, 1])
+    return np.asarray(np.any(is_inside.all(axis=2), axis=1))
+
+
+def _cross(lines: NDArray[np.float64], other_lines: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which lines cross the other line of their row."""
+
+    def on_both_sides(lines: NDArray[np.float64], ends: NDArray[np.float64]) -> NDArray[np.bool_]:
+        along = (lines[:, 1] - lines[:, 0])[:, None]
+        away = ends - lines[:, None, 0]
+        sides = along[..., 0] * away[..., 1] - along[..., 1] * away[..., 0]
+        return np.asarray(sides.min(axis=1) * sides.max(axis=1) < 0)
+
+    return on_both_sides(lines, other_lines) & on_both_sides(other_lines, lines)

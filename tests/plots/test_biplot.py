@@ -218,14 +218,14 @@ def test_the_note_says_how_both_are_scaled_and_that_scores_correlate(scores, loa
 @pytest.mark.sweep
 @pytest.mark.parametrize("size", [(2.5, 2.5), (3.4, 3.0), (3.4, 4.5), (5.0, 4.0), (7.0, 5.0)])
 def test_given_axes_have_the_note_where_the_points_keep_their_room(scores, loadings, size):
-    """Points with a note have 45 % of the width and height, and 80 points; ``note=False`` omits it."""
+    """Points with a note have 62 points or more on each side; ``note=False`` omits it."""
     axes = plt.figure(figsize=size, layout="constrained").subplots()
     ax = biplot(scores, loadings, ax=axes)
     ax.figure.canvas.draw()
     sides = np.array([ax.get_window_extent().width, ax.get_window_extent().height]) * 72 / ax.figure.dpi
     if note := note_of(ax):
         assert note.startswith("Points: scores / sd.")
-        assert sides.min() >= 80
+        assert sides.min() >= 62
     assert bool(note) or min(size) < 3
     bare = biplot(scores, loadings, note=False, ax=plt.figure(figsize=size).subplots())
     bare.figure.canvas.draw()
@@ -355,6 +355,32 @@ def test_new_rows_are_on_the_scale_of_the_others(scores, loadings):
     np.testing.assert_allclose(crosses, 4 * data.points[["x", "y"]].iloc[:5])
     assert far.get_xlim()[0] < crosses[:, 0].min()
     assert crosses[:, 0].max() < far.get_xlim()[1]
+    for new, names in ((None, ["a", "b"]), (scores.iloc[:5], ["a", "b", "new rows"])):
+        ax = biplot(scores, loadings, groups=["a", "b"] * 30, new=new)
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == names
+
+
+def test_the_largest_bars_of_many_are_shown_and_the_others_counted(scores, make_loadings):
+    """A reader wants the largest; a few more than that are shown, too."""
+    for count, shown in ((20, 20), (21, 15), (60, 15)):
+        loadings = make_loadings(p=60, nonzero=count)
+        ax = biplot(scores, loadings, ax=plt.figure(figsize=(10, 8), layout="constrained").subplots())
+        ax.figure.canvas.draw()
+        for block in (child for child in ax.get_children() if isinstance(child, Block)):
+            assert (len(block.layout.rows), block.layout.hidden) == (shown, count - shown)
+
+
+def test_the_scales_of_the_axes_differ_for_one_arrow_that_would_squeeze_the_points(scores):
+    """Between two arrows, angles are read."""
+    scores["PC1"] *= 3.0
+    scores["PC2"] = scores["PC2"].clip(-1.0, 1.0)
+    for loadings, is_squeezed in (([[0.9, 0.1], [0.1, 0.9]], True), ([[0.9, 0.1], [0.0, 0.9]], False)):
+        frame = pd.DataFrame(loadings, ["a", "b"], ["PC1", "PC2"])
+        ax = biplot(scores[["PC1", "PC2"]], frame, scale=0)
+        ax.figure.canvas.draw()
+        box, (low, high) = ax.get_window_extent(), np.array([ax.get_xlim(), ax.get_ylim()]).T
+        scale_x, scale_y = np.array([box.width, box.height]) / (high - low)
+        assert (scale_y == pytest.approx(scale_x, rel=0.02)) == is_squeezed
 
 
 def test_dark_paper_has_light_ink(scores, loadings):

@@ -305,7 +305,9 @@ def test_a_note_consists_of_whole_sentences(scores, loadings, width):
         scores, loadings, note=True, ax=plt.figure(figsize=(width, 4), layout="constrained").subplots()
     )
     assert_layout(ax)
-    caption = biplot_data(scores, loadings).caption
+    data = biplot_data(scores, loadings)
+    named = sum(name.at_tip for name in names_of(ax).written)
+    caption = f"{data.caption} Names: {named} of {len(data.arrows)} arrows."
     note = note_of(ax).removesuffix(f" {SEPARATE}")
     assert caption.startswith(note)
     assert not note or (note.endswith(".") and caption[len(note) : len(note) + 1] in ("", " "))
@@ -474,6 +476,21 @@ def test_names_of_few_arrows_are_written_with_leader_lines_where_tips_lie_togeth
         assert len(names.written) >= 5
         assert not any(overlap(a, b) for a, b in combinations(names.boxes, 2))
         plt.close("all")
+
+
+def test_most_correlations_of_a_circle_are_named_and_the_others_counted():
+    """Twelve variables, four to a bundle, whose names could not all stand beside their tips."""
+    angles = np.repeat([0.5, 2.2, 4.0], 4) + np.tile([0.0, 0.09, 0.18, 0.27], 3)
+    lengths = np.tile([0.95, 0.8, 0.9, 0.7], 3)[:, None]
+    values = pd.DataFrame(
+        lengths * np.c_[np.cos(angles), np.sin(angles)], [f"item {i}" for i in range(12)], ["PC1", "PC2"]
+    )
+    for size, least in (((3.4, 4.5), 10), ((7.0, 5.0), 12)):
+        ax = plt.figure(figsize=size, layout="constrained").subplots()
+        plots.plot_correlations(values, ax=ax)
+        assert_names_have_room(ax)
+        assert len(names_of(ax).written) >= least
+        assert f"Names: {len(names_of(ax).written)} of 12 arrows." in note_of(ax)
 
 
 def test_a_legend_reads_row_by_row_and_keeps_the_size_of_its_title(scores, loadings):
