@@ -23,7 +23,7 @@ from spcastat.reading.frames import open_table
 from spcastat.show.facts import with_total
 from spcastat.show.grid import Document, Row, Table, fixed, number_rows
 from spcastat.show.renderings import Outcome, Screen
-from spcastat.show.summary import print_of_scales, scales_document
+from spcastat.show.scale_tables import print_of_scales, scales_document
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from spcastat import plots
@@ -14,7 +13,6 @@ from spcastat.config import (
     MOST_PERMUTATIONS,
     flag,
     one_of,
-    plural,
     real_number,
     seed_of,
     shown,
@@ -30,18 +28,12 @@ from spcastat.errors import (
 )
 from spcastat.fit import frames
 from spcastat.fit.call import Call
+from spcastat.fit.data_again import read_again, require_same_moments, require_same_order
 from spcastat.fit.frames import loadings, spectrum
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
-from spcastat.fit.state import SAME_MOMENTS, FitState, Picklable, rule_of
-from spcastat.inputs.covariance_data import CovarianceData
-from spcastat.inputs.data import Data, center_and_scale
-from spcastat.inputs.opening import table_of
-from spcastat.inputs.row_data import RowData
-from spcastat.linalg.eigenvectors import SUM_ROUNDING
+from spcastat.fit.state import FitState, Picklable, rule_of
+from spcastat.inputs.data import Data
 from spcastat.progress import listening, workers
-from spcastat.reading.design import Design, ReadOptions
-from spcastat.reading.frames import open_table
-from spcastat.reading.read import replay, replay_both
 from spcastat.search.climbing import GRAM_LIMIT
 from spcastat.show import inference_prints
 from spcastat.show.facts import drawn_shares
@@ -779,132 +771,11 @@ def original_data(state: FitState, data: Data | None, table: Any, analysis: str)
             f"{analysis} needs the data, which a fit from a file does not have: give "
             f"{analysis[:-1]}data=...)."
         )
-    data_again = table if isinstance(table, Data) else _read_again(state, table, analysis)
+    data_again = table if isinstance(table, Data) else read_again(state, table, analysis)
     if data_again.from_rows != state.record.from_rows:
         kinds = ("rows", "a covariance matrix")
         given_kind, fitted = kinds if data_again.from_rows else kinds[::-1]
         raise DataError(f"data has {given_kind}, and the fit is of {fitted}: give the data that were fitted.")
-    _require_same(state, data_again)
-    _require_same_order(state, data_again, analysis)
+    require_same_moments(state, data_again)
+    require_same_order(state, data_again, analysis)
     return data_again
-
-
-def _read_again(state: FitState, table: Any, analysis: str) -> Data:
-    """Return a table as the fit read it; see `original_data`."""
-    record, table = state.record, table_of(table).data
-    if record.imputations:
-        raise DataError(
-            f"{analysis} needs the {record.imputations} imputations of the fit: give "
-            f"{analysis[:-1]}data=rows(imputations=frames, ...)), with the options of the fit, {record.call}."
-        )
-    if record.weighted:
-        raise WeightsError(
-            f"{analysis} needs the weights of the rows, which a fit from a file does not have: give "
-            f"{analysis[:-1]}data=rows(table, ..., weights=...)), or fit again: {record.call}."
-        )
-    if record.from_rows:
-        return _rows_again(state, table)
-    partial = state.spec.partial
-    scale: Any = record.scaling_groups
-    if scale is None and state.has_unit_variances:
-        scale = True  # the fit was one of correlations, which may have been made by scale=True
-    options = {
-        "n_obs": record.n,
-        "nearest": record.matrix is not None,
-        "given": None if partial is None else list(partial.spec.columns),
-        "scale": scale,
-    }
-    return CovarianceData.read(table, options, warns=False)
-
-
-def _rows_again(state: FitState, table: Any) -> RowData:
-    record, standard = state.record, state.standard
-    gaps_rule = None if record.missing is None else record.missing["how"]
-    na = "drop" if record.dropped else "raise"
-    matrix, index = replay(state.spec, table, na=gaps_rule or na)
-    assert standard is not None
-    if len(index) != record.n:
-        raise DataError(
-            f"data has {len(index)} rows, and the fit had {record.n}: give the data that were fitted."
-        )
-    covariates = None
-    if gaps_rule is None and state.spec.partial is not None:
-        covariates = replay_both(state.spec, open_table(table), na)[1]
-    center, scale = center_and_scale(standard, record.scaling_groups)
-    rank = None if gaps_rule != "em" else (record.missing or {}).get("rank", 1)
-    return RowData(
-        options={},
-        table=table,
-        contents=Design(
-            matrix, index, state.spec, dropped=record.dropped, covariates=covariates, rows=state.design
-        ),
-        reading=ReadOptions(na=gaps_rule or na, k_em=rank),
-        center=center,
-        scale=scale,
-        warns=False,
-        robust=False if state.cleaning is None else state.cleaning.option,
-        components=None if state.cleaning is None else state.cleaning.components,
-    )
-
-
-def _require_same(state: FitState, data_again: Data) -> None:
-    """Raise DataError unless centre, scale and moments equal those of the fit, up to rounding.
-
-    The moments are the variances of the variables and their covariances with the scores of the fit: after
-    scaling, the variances alone are the same for any data.
-    """
-    variances, variances_now = state.moments.variances, data_again.op.diagonal() * data_again.op.unit**2
-    if len(variances) != len(variances_now):
-        raise DataError(
-            f"data has {plural(len(variances_now), 'variable')}, and the fit has {len(variances)}: give the "
-            "data that were fitted, without changes."
-        )
-    if not np.allclose(variances_now, variances, rtol=SAME_MOMENTS, atol=SAME_MOMENTS**2 * variances.max()):
-        raise _other_data("variances of data are", state, np.abs(variances_now - variances))
-    spread = np.sqrt(variances)
-    if state.standard is not None and data_again.standard is not None:
-        standard, standard_now = state.standard, data_again.standard
-        if not np.allclose(standard_now.scale, standard.scale, rtol=SAME_MOMENTS, atol=0.0):
-            raise _other_data("scales of data are", state, np.abs(standard_now.scale / standard.scale - 1.0))
-        # in standard deviations, which the means of large numbers have to within their rounding
-        shifts = np.abs(standard_now.mean - standard.mean) / standard.scale
-        tolerance = SAME_MOMENTS * np.maximum(spread, SAME_MOMENTS * spread.max())
-        tolerance = tolerance + SUM_ROUNDING * np.abs(standard.mean) / standard.scale
-        if (shifts > tolerance).any():
-            raise _other_data(
-                "centres of data are", state, shifts / np.maximum(tolerance, np.finfo(float).tiny)
-            )
-    coupling = data_again.op.dot(state.V) * data_again.op.unit**2
-    # a covariance with a score is a sum of covariances, each bounded by two standard deviations
-    bound = SAME_MOMENTS * np.outer(
-        np.maximum(spread, SAME_MOMENTS * spread.max()), np.abs(state.V).T @ spread
-    )
-    differences = np.abs(coupling - state.moments.coupling)
-    if (differences > bound).any():
-        raise _other_data("covariances of data with the scores are", state, (differences - bound).max(axis=1))
-
-
-def _require_same_order(state: FitState, data_again: Data, analysis: str) -> None:
-    """Raise DataError if labels of rows, or blocks, belong to the rows in another order."""
-    if data_again.facts()["row_design"] != state.record.row_design:
-        raise DataError(
-            f"{analysis} draws the clusters, strata or blocks of the fit, and rows of data belong together "
-            "in another way: give rows() the clusters=, strata= and block_length= of the fit."
-        )
-    design = state.design
-    if design is None or design.mark is None:
-        return
-    if abs(data_again.rows(analysis).order_mark(state.V) - design.mark) > SAME_MOMENTS:
-        raise DataError(
-            f"{analysis} draws the clusters or blocks of the fit, which are stored by the position of the "
-            "rows, and the rows of data are in another order: give them in the order of the fit."
-        )
-
-
-def _other_data(noun: str, state: FitState, difference: np.ndarray) -> DataError:
-    """Return the error for data whose centre, scale or moments are not those of the fit."""
-    column = shown(state.spec.columns[int(np.argmax(difference))])
-    return DataError(
-        f"The {noun} not those of the fit, most of all for {column}: give the data that were fitted, without "
-        "changes."
-    )

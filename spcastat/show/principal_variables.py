@@ -21,7 +21,7 @@ from spcastat.fit.principal_variables import (
 from spcastat.fit.record import PrincipalSet
 from spcastat.fit.state import FitState
 from spcastat.labels import NAME_WIDTH, full_names, name_text, short_name, some_of
-from spcastat.show import facts
+from spcastat.show import facts, note_facts
 from spcastat.show.grid import (
     Chapter,
     Document,
@@ -67,7 +67,7 @@ def summarise(state: FitState, digits: int = DECIMALS, max_rows: int = MOST_ROWS
     """Return header, variables kept and those they represent; see `PrincipalVariablesResult.summary`."""
     digits = whole_number("digits", digits, 0, 10)
     max_rows = whole_number("max_rows", max_rows, 1)
-    remarks = (*notes(facts.copies(state)), *notes(_notes(state)))
+    remarks = (*notes(note_facts.copies(state)), *notes(_notes(state)))
     represented = represented_table(state)
     if len(represented) > max_rows:
         remarks = (f"All {len(represented)} variables not kept: fit.represented.", *remarks)
@@ -93,7 +93,7 @@ def _document(state: FitState, limits: tuple[int, int], remarks: tuple[str, ...]
 
 def _short_document(state: FitState) -> Document:
     """Return the document of a print: as many rows as a screen has room for, or else the names kept."""
-    cautions = [f"Warning: {text}" for text in warnings(facts.copies(state))]
+    cautions = [f"Warning: {text}" for text in warnings(note_facts.copies(state))]
     remarks = (*cautions, *notes(_notes(state)))
     head = render_text(Document(_title(state), tuple(lines(header(state)))), Layout(width=WIDTH)).splitlines()
     used_lines = len(head) - 1 + sum(len(filled(remark, WIDTH).splitlines()) for remark in remarks)
@@ -113,7 +113,7 @@ def _in_names(state: FitState) -> Document:
     remarks = (
         "Shares without each variable, and its substitutes: fit.variables; "
         f"{plural(len(represented), 'variable')} not kept: fit.represented.",
-        *(f"Warning: {text}" for text in warnings(facts.copies(state))),
+        *(f"Warning: {text}" for text in warnings(note_facts.copies(state))),
         *notes(one_fact for one_fact in _notes(state) if one_fact.key != "columns of variables"),
     )
     for number in range(len(names), 0, -1):

@@ -16,8 +16,9 @@ from spcastat.inputs.dependence import TREATED_AS_INDEPENDENT
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.reading.design import few_clusters
 from spcastat.show import resampling_templates  # noqa: F401  (registers the templates)
-from spcastat.show.facts import copies, gaps
+from spcastat.show.facts import gaps
 from spcastat.show.grid import is_smallest_p
+from spcastat.show.note_facts import copies
 from spcastat.show.templates import Fact, caution, fact
 
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.

@@ -1,4 +1,4 @@
-"""The tables of a fit - loadings, variance, scales of unit weights - its summary, and its print.
+"""The tables of a fit - loadings and variance - its summary, and its print.
 
 A loading is blank if, and only if, it is exactly zero.
 """
@@ -22,10 +22,10 @@ from spcastat.fit.record import Bootstrapped, Record
 from spcastat.fit.sparse_loadings import loadings_variance, with_loadings
 from spcastat.fit.state import NEXT_TO_NOTHING, FitState, forced, shares
 from spcastat.inputs.data import Data
-from spcastat.labels import full_names, name_text, short_names
+from spcastat.labels import full_names, short_names
 from spcastat.linalg.standardisation import ScalingGroups
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.show import facts, loading_facts, name_lists, renderings, resampling_facts
+from spcastat.show import facts, loading_facts, name_lists, note_facts, renderings, resampling_facts
 from spcastat.show.grid import (
     Document,
     Figures,
@@ -255,74 +255,6 @@ def variance_table(
     return Table("Variance", tuple(headings), upright, notes=("; ".join(parts) + ".",))
 
 
-# --- scales of unit weights -----------------------------------------------------------------------
-
-
-def scales_document(table: pd.DataFrame, items: pd.DataFrame, variance_share: float) -> Document:
-    """Return the scales as a document; the frames are those of `spcastat.fit.supplementary.ScaleNumbers`."""
-    headings = ("items", "alpha", "std. alpha", "omega", "mean r", "r with PC")
-    names = full_names(table.index)
-    reliability = [
-        Row(name, (str(int(count)), *(_cell(value, 3) for value in values)))
-        for name, (count, *values) in zip(names, table.itertuples(index=False), strict=True)
-    ]
-    lines = [
-        Row(
-            f"{key} {name_text(term)}",
-            (_cell(item_rest, 2), _cell(largest, 2), "" if other_scale is None else name_text(other_scale)),
-            name_text(component),
-        )
-        for component, key, term, item_rest, largest, other_scale in items.itertuples(index=False)
-    ]
-    notes = (
-        "Scales are sums of the variables with the signs of their loadings. alpha: Cronbach's, for the "
-        "variables in their units and standardised; omega: McDonald's, for one factor (minimum residuals); "
-        "r with PC: the correlation of sum and component.",
-        "r with rest: the correlation of the variable with the sum of the others; largest with another: its "
-        "largest |r| with the sum of another component, which is inflated if the variable is in both.",
-        "The same data selected the variables, so these figures are optimistic for new rows.",
-    )
-    return Document(
-        f"Scales: {plural(len(table), 'component')} as sums of variables",
-        (("Kept", f"the sums have {100 * variance_share:.1f} % of the adjusted variance of the components"),),
-        (
-            Table("Reliability", headings, tuple(reliability)),
-            Table("Variable", ("r with rest", "largest with another", "which"), tuple(lines)),
-        ),
-        notes,
-    )
-
-
-def print_of_scales(document: Document, items: pd.DataFrame) -> Screen:
-    """Return the print: reliability, and for each scale its variables with their item-rest correlations."""
-    reliability = replace(document, title="", facts=(), tables=document.tables[:1], notes=())
-    header_sentences = [f"{label}: {text}." for label, text in document.facts]
-    rows = []
-    for component, of_scale in items.groupby("component", sort=False):
-        around = [
-            (f"{_cell(r_rest, 2)} {'-' if key == '-' else ''}", "")
-            for key, r_rest in zip(of_scale["key"], of_scale["r_rest"], strict=True)
-        ]
-        names, limit = full_names(of_scale["term"]), name_lists.NAME_LIMITS[-1]
-        rows.append(name_lists.item(name_text(component), (), names, around, limit))
-
-    def body(room: int) -> list[str]:
-        table = renderings.render_tables(reliability, renderings.WIDTH)
-        if len(table) + 2 + len(rows) > room:
-            return renderings.screen_of(reliability, "").body(room)
-        heading = ("correlation of each variable with the sum of the others",)
-        lists = name_lists.items("", heading, rows, room - len(table) - 1, "scales")
-        return renderings.stacked_blocks([table, lists])
-
-    end = renderings.ending("scales", document.sentences)
-    return Screen(document.heading, body, (*header_sentences, *document.notes[::2]), ending=end)
-
-
-def _cell(value: float, digits: int) -> str:
-    """Return a number as text; what cannot be computed is blank."""
-    return "" if np.isnan(value) else fixed(value, digits)
-
-
 # --- columns of the loadings table ----------------------------------------------------------------
 
 
@@ -494,9 +426,9 @@ def summarise(
         tables_of_numbers["tidy"] = frames.tidy(state, conf_int=True)
     header = [*header_facts(state), *facts.shares_of_groups(state, groups), *facts.proofs(state)]
     cautions = [
-        *facts.cautions(state, largest, variance["cardinality"]),
-        *facts.split_factors(state, groups),
-        *facts.another_order(state),
+        *note_facts.cautions(state, largest, variance["cardinality"]),
+        *note_facts.split_factors(state, groups),
+        *note_facts.another_order(state),
         *facts.counts(record),
     ]
     document = Document(
@@ -507,8 +439,8 @@ def summarise(
             *remarks,
             *notes(facts.of_cleaned_data(state)),
             *notes(cautions),
-            *notes(facts.copies(state)),
-            *notes(facts.passes(record, digits)),
+            *notes(note_facts.copies(state)),
+            *notes(note_facts.passes(record, digits)),
             *(note for note in unsaid if note not in remarks),
         ),
         warnings=tuple(explained_warnings(header)),
@@ -599,9 +531,9 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     largest = largest_with_another(frames.score_correlation(state))
     cautions = [
         *header,
-        *facts.cautions(state, largest, variance["cardinality"]),
-        *facts.copies(state),
-        *facts.passes(record, 3),
+        *note_facts.cautions(state, largest, variance["cardinality"]),
+        *note_facts.copies(state),
+        *note_facts.passes(record, 3),
     ]
     title = part(facts.headline(state, variance["cardinality"].tolist()))
     constraint = [part(fact) for fact in facts.constraint(state)]

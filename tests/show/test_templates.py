@@ -118,7 +118,7 @@ def test_facts_have_the_values_that_their_templates_name():
 
 def test_facts_have_no_words():
     """A sentence in a module of facts would be one that templates do not have."""
-    for name in ("facts.py", "choice_facts.py"):
+    for name in ("facts.py", "note_facts.py", "choice_facts.py"):
         tree = ast.parse((SHOW / name).read_text(encoding="utf-8"))
         documented = {
             id(node.body[0].value)
@@ -138,7 +138,7 @@ def test_a_fact_is_frozen():
 
 
 @pytest.mark.parametrize(
-    "name", ["resampling_tables", "resampling_facts", "facts", "choice_facts", "summary"]
+    "name", ["resampling_tables", "resampling_facts", "facts", "note_facts", "choice_facts", "summary"]
 )
 def test_words_of_tables_and_facts_are_in_the_templates(name):
     """Their modules, and the prints of the summary, contain names, but no text of more than six words."""
