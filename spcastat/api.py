@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 import numpy as np
 
 from spcastat import hints
-from spcastat.config import explained, generator, listed, plural, seed_of, warn
+from spcastat.arguments import explained, generator, listed, plural, seed_of, warn
 from spcastat.errors import ComponentsError, ConvergenceWarning
 from spcastat.fit.call import (
     Call,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from spcastat.config import explained, one_of
+from spcastat.arguments import explained, one_of
 from spcastat.errors import MethodError
 from spcastat.fit.method_table import CONTROLS, SOLVERS, Method
 from spcastat.hints import MethodName

@@ -11,6 +11,17 @@ import numpy as np
 
 from spcastat import hints
 from spcastat.api import FITS, finished, request_of
+from spcastat.arguments import (
+    MOST_FOLDS,
+    draw_generator,
+    elements,
+    is_single,
+    one_of,
+    real_number,
+    seed_of,
+    shown,
+    whole_number,
+)
 from spcastat.assess.candidates import (
     CANDIDATES,
     FAMILIES,
@@ -37,17 +48,6 @@ from spcastat.assess.cross_validation import MOST_FITS, RULES, CardinalitySet, p
 from spcastat.assess.folds import MOMENTS_VARIABLES, divided
 from spcastat.assess.many_sets import sizes
 from spcastat.assess.prediction import PREDICTION
-from spcastat.config import (
-    MOST_FOLDS,
-    draw_generator,
-    elements,
-    is_single,
-    one_of,
-    real_number,
-    seed_of,
-    shown,
-    whole_number,
-)
 from spcastat.errors import CardinalityError, ComponentsError, OptionError
 from spcastat.fit.call import (
     Call,

@@ -7,7 +7,7 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat.config import nearest_name, plural, real_number, warn, whole_number
+from spcastat.arguments import nearest_name, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
 from spcastat.fit.call import arguments_of, refuse_other_names, with_table_by_name
 from spcastat.fit.plan import require_components

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtri
 
-from spcastat.config import explained, flag, listed, one_of, plural, real_number, shown, warn, whole_number
+from spcastat.arguments import explained, flag, listed, one_of, plural, real_number, shown, warn, whole_number
 from spcastat.errors import (
     ColumnTypeError,
     ConstantColumnError,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import explained, flag, generator, real_number, whole_number
+from spcastat.arguments import explained, flag, generator, real_number, whole_number
 from spcastat.errors import OptionError
 
 if TYPE_CHECKING:

@@ -11,8 +11,17 @@ import pandas as pd
 
 from spcastat import hints
 from spcastat.api import spca
+from spcastat.arguments import (
+    MOST_PERMUTATIONS,
+    explained,
+    listed,
+    one_of,
+    plural,
+    seed_of,
+    shown,
+    whole_number,
+)
 from spcastat.assess.permutation import centred, compare, own_directions
-from spcastat.config import MOST_PERMUTATIONS, explained, listed, one_of, plural, seed_of, shown, whole_number
 from spcastat.errors import (
     ConstantColumnError,
     DataError,

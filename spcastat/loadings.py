@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from spcastat import hints
-from spcastat.config import explained
+from spcastat.arguments import explained
 from spcastat.fit.call import Call, arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.sparse_loadings import fitted, requested
 from spcastat.inputs.constructors import (

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 import pandas as pd
 
-from spcastat.config import explained, flag, listed, plural
+from spcastat.arguments import explained, flag, listed, plural
 from spcastat.errors import ColumnTypeError, ConstantColumnError, DataError, MissingValuesError, ShapeError
 from spcastat.linalg.eigenvectors import RELATIVE, orthonormalise, unit
 from spcastat.linalg.operators import SCORE_DEPENDENCE, Gram, Operator, residual_covariances

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from spcastat.config import is_whole, shown, whole_number
+from spcastat.arguments import is_whole, shown, whole_number
 from spcastat.errors import OptionError
 
 __all__ = ["Advance", "Listener", "Step", "listening", "stage"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 
 from spcastat import hints
+from spcastat.arguments import MOST_DRAWS, MOST_FOLDS, explained, seed_of, whole_number
 from spcastat.assess import principal_variables as assessed
-from spcastat.config import MOST_DRAWS, MOST_FOLDS, explained, seed_of, whole_number
 from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.fit.call import Call, arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.principal_variables import KeepRequest, fitted, requested, set_of

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.api import spca
-from spcastat.config import (
+from spcastat.arguments import (
     GAPS,
     Explained,
     explained,

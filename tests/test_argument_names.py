@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import spcastat as sp
-from spcastat.config import Explained, explained
+from spcastat.arguments import Explained, explained
 from spcastat.errors import ArgumentsError, UnknownOptionError
 from tests import hostile
 

@@ -9,7 +9,7 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat import errors
-from spcastat.config import shown
+from spcastat.arguments import shown
 
 
 def good() -> pd.DataFrame:

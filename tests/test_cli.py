@@ -17,8 +17,8 @@ import pytest
 
 import spcastat
 from spcastat import cli, datasets
+from spcastat.arguments import warn
 from spcastat.cli import input_tables
-from spcastat.config import warn
 from spcastat.errors import CardinalityError, DataWarning
 from spcastat.inputs import opening
 

@@ -24,7 +24,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAG
 # A module may import from the rows above its own, and from its own package; never from a neighbour.
 ROWS = [
     ["errors", "version"],
-    ["labels", "config"],
+    ["labels", "arguments"],
     ["progress"],
     ["hints", "linalg"],
     ["reading", "datasets"],

@@ -37,7 +37,7 @@ LIMITS = {
     "assess": 264,
     "choosing": 29,
     "cli": 2,
-    "config": 4,
+    "arguments": 4,
     "correlations": 25,
     "fit": 30,
     "inputs": 31,
@@ -161,7 +161,7 @@ def test_classes_and_constants_have_one_place_and_imports_keep_names(trees):
 
 def test_the_rule_finds_what_it_is_meant_to_find():
     source = """
-from spcastat.config import shown as quoted
+from spcastat.arguments import shown as quoted
 LARGEST = _MOST = 3
 class _Column:
     def kept(self, what, old, new, k, mean):

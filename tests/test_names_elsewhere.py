@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.config import FOREIGN_METHODS
+from spcastat.arguments import FOREIGN_METHODS
 from spcastat.errors import MethodError, MissingValuesError, OptionError
 
 WINE = sp.datasets.load_wine()

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.report import Table, command_line, read_arguments, run_tables
 from benchmarks.speed import calls, clusters, growth, memory, methods, parquet
 from benchmarks.speed.fresh import Call
-from spcastat.config import plural
+from spcastat.arguments import plural
 
 TABLES: dict[str, Callable[[Call], Table]] = {
     "tall": memory.tall,

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
+from spcastat.arguments import one_of
 from spcastat.assess.cross_validation import (
     CardinalitySet,
     Errors,
@@ -28,7 +29,6 @@ from spcastat.assess.cross_validation import (
 )
 from spcastat.assess.folds import MOMENTS_VARIABLES, Folds, SparseModel
 from spcastat.assess.many_sets import DataSets, pruned, rotated_cards, sets_of, sizes, truncated_rotated
-from spcastat.config import one_of
 from spcastat.errors import OptionError
 from spcastat.fit.method_table import RULE
 from spcastat.fit.plan import Plan

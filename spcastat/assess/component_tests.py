@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.arguments import MOST_DRAWS, draw_generator, real_number, whole_number
 from spcastat.assess.cross_validation import CardinalitySet
 from spcastat.assess.folds import MOMENTS_VARIABLES
 from spcastat.assess.many_sets import SETS, near_card, sparse_components
 from spcastat.assess.prediction import PREDICTION, Prediction, prediction
-from spcastat.config import MOST_DRAWS, draw_generator, real_number, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.fit.plan import Request, make_plan
 from spcastat.fit.run import run

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.arguments import draw_generator, elements, is_single, is_whole, shown
 from spcastat.assess.folds import BATCH_VARIABLES, Folds, HeldMoments, HeldRows, SparseModel, batched_press
 from spcastat.assess.samples import Refit
-from spcastat.config import draw_generator, elements, is_single, is_whole, shown
 from spcastat.errors import CardinalityError
 from spcastat.fit.plan import Plan, cardinalities
 from spcastat.fit.run import Fit, order_and_sign, run, run_path

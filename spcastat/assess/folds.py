@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import plural
+from spcastat.arguments import plural
 from spcastat.errors import ConstantColumnError, DataError, MissingValuesError, TooFewRowsError, WeightsError
 from spcastat.inputs.missing import rank_of
 from spcastat.inputs.row_data import RowData

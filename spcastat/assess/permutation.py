@@ -32,8 +32,8 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.arguments import draw_generator
 from spcastat.assess.samples import Refit, Resampling, align
-from spcastat.config import draw_generator
 from spcastat.fit.record import Tested
 from spcastat.inputs.noise import rotated
 from spcastat.inputs.row_groups import RowGroups

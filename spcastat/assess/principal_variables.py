@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.arguments import draw_generator, whole_percent
 from spcastat.assess.folds import HeldMoments, HeldOutRows, HeldRows, divided
-from spcastat.config import draw_generator, whole_percent
 from spcastat.errors import OptionError
 from spcastat.fit.principal_variables import KeepRequest, matrix_of, one_size, set_of, sized, spectrum_of
 from spcastat.fit.state import FitState

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from spcastat.config import draw_generator
+from spcastat.arguments import draw_generator
 from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError, OptionError
 from spcastat.fit.method_table import SOLVERS
 from spcastat.fit.plan import Plan, Request, make_plan

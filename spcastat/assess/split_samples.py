@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from scipy.special import stdtr
 
+from spcastat.arguments import draw_generator
 from spcastat.assess.samples import Resampling, attempted
-from spcastat.config import draw_generator
 from spcastat.errors import ComponentsError, ConstantColumnError, MissingValuesError
 from spcastat.fit.record import Split
 from spcastat.inputs.samplers import Sampler, constant_in

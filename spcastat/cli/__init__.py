@@ -17,11 +17,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from spcastat.arguments import nearest, warnings_told
 from spcastat.cli import commands, fit_command
 from spcastat.cli.input_tables import BUNDLED
 from spcastat.cli.output_files import discard_output, errors_of_output, require_output, show, tell
 from spcastat.cli.wording import for_command
-from spcastat.config import nearest, warnings_told
 from spcastat.errors import ColumnTypeError, SpcaError
 from spcastat.version import __version__
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from spcastat.arguments import MISSING_TREATMENTS, listed, nearest, one_of
 from spcastat.cli import fit_command
 from spcastat.cli.fit_command import (
     card,
@@ -45,7 +46,6 @@ from spcastat.cli.output_files import (
     save_figure,
     write_table_and_picture,
 )
-from spcastat.config import MISSING_TREATMENTS, listed, nearest, one_of
 from spcastat.errors import FileError, OptionError
 from spcastat.fit.archive import write_bytes
 from spcastat.labels import shorten

@@ -9,6 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Any, get_args
 
 from spcastat import hints
+from spcastat.arguments import MISSING_TREATMENTS
 from spcastat.cli.input_tables import (
     BUNDLED,
     DATA,
@@ -18,7 +19,6 @@ from spcastat.cli.input_tables import (
     reading_arguments,
 )
 from spcastat.cli.output_files import STDIN, format_of, given_of, output, output_arguments, refuse_overlap
-from spcastat.config import MISSING_TREATMENTS
 from spcastat.errors import DataError, OptionError
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spcastat.arguments import listed, nearest, one_line
 from spcastat.cli.output_files import STDIN, given_of, tell
-from spcastat.config import listed, nearest, one_line
 from spcastat.errors import DuplicateNamesError, FileError, OptionError, SpcaError
 
 if TYPE_CHECKING:

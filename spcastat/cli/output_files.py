@@ -18,7 +18,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spcastat.config import listed, one_line, require_extra
+from spcastat.arguments import listed, one_line, require_extra
 from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.fit.archive import write_bytes
 from spcastat.labels import name_text

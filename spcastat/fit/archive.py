@@ -26,7 +26,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from spcastat.config import shown
+from spcastat.arguments import shown
 from spcastat.errors import FileError, OptionError
 from spcastat.linalg.wrapping import BEND, NORMAL_BEND
 from spcastat.version import __version__

@@ -11,7 +11,15 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from spcastat.config import ARGUMENTS, FEW_FUNCTIONS, WITHOUT_ROBUST, explained, listed, nearest_name, shown
+from spcastat.arguments import (
+    ARGUMENTS,
+    FEW_FUNCTIONS,
+    WITHOUT_ROBUST,
+    explained,
+    listed,
+    nearest_name,
+    shown,
+)
 from spcastat.errors import CardinalityError, OptionError, UnknownOptionError
 from spcastat.fit.method_table import CONTROLS, SOLVERS, choose_method
 from spcastat.fit.state import FitState

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import (
+from spcastat.arguments import (
     plural,
     shown,
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
-from spcastat.config import checked_level, flag, one_of
+from spcastat.arguments import checked_level, flag, one_of
 from spcastat.errors import NotRotatedError, OptionError
 from spcastat.fit import rows as distances
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested, deep_copy, number_of_rows

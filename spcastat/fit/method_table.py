@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from spcastat import errors
-from spcastat.config import (
+from spcastat.arguments import (
     FOREIGN_METHODS,
     REMOVED_ARGUMENTS,
     REMOVED_METHODS,

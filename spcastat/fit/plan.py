@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import (
+from spcastat.arguments import (
     LARGEST_SEED,
     each,
     elements,

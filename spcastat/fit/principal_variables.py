@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from spcastat.config import (
+from spcastat.arguments import (
     elements,
     is_label,
     listed,

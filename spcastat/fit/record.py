@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, TypedDict, TypeVar
 import numpy as np
 import pandas as pd
 
-from spcastat.config import integers_if_whole
+from spcastat.arguments import integers_if_whole
 from spcastat.fit.plan import Plan
 from spcastat.fit.run import Fit
 from spcastat.hints import Objective

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import MISSING_TREATMENTS, listed, one_of, plural, shown, whole_number
+from spcastat.arguments import MISSING_TREATMENTS, listed, one_of, plural, shown, whole_number
 from spcastat.fit import outliers
 from spcastat.fit.archive import file_path, write_file
 from spcastat.fit.record import deep_copy

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from spcastat.config import plural
+from spcastat.arguments import plural
 from spcastat.errors import ComponentsError
 from spcastat.fit.plan import STARTS, Plan, Start, require_memory
 from spcastat.linalg.deflation import Removed, deflate, deflate_rows

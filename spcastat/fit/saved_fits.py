@@ -29,7 +29,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, Union, get_a
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag, warn
+from spcastat.arguments import flag, warn
 from spcastat.errors import DataWarning, FileError, OptionError
 from spcastat.fit import archive, rows
 from spcastat.fit import record as records

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import generator, plural, real_number, whole_number
+from spcastat.arguments import generator, plural, real_number, whole_number
 from spcastat.errors import CardinalityError, ComponentsError, OptionError
 from spcastat.fit.plan import MOST_STARTS, cardinalities, require_components
 from spcastat.fit.record import SPARSE_LOADINGS, Record, deep_copy, facts_of, number_of_rows

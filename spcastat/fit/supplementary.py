@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtrc, ndtr, stdtr
 
-from spcastat.config import listed, plural, real_number, shown
+from spcastat.arguments import listed, plural, real_number, shown
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.fit import frames
 from spcastat.fit.state import FitState

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from spcastat import errors
-from spcastat.config import plural, shown, whole_number
+from spcastat.arguments import plural, shown, whole_number
 from spcastat.inputs.data import Data, center_and_scale, column_values, require_range, scale_of
 from spcastat.inputs.opening import Source, refuse_long_imputations
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData, column_factors, is_mixed, split_options

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import plural, warn, whole_percent
+from spcastat.arguments import plural, warn, whole_percent
 from spcastat.labels import name_text
 from spcastat.linalg.accumulate import is_sparse, weights_or_ones
 from spcastat.linalg.eigenvectors import varimax

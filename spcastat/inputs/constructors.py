@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import pandas as pd
 
 from spcastat import errors, hints
-from spcastat.config import explained, flag, shown
+from spcastat.arguments import explained, flag, shown
 from spcastat.inputs.chunk_data import ChunkData
 from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS, CovarianceData
 from spcastat.inputs.data import Data, copied_option

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import is_label, listed, nearest, plural, shown
+from spcastat.arguments import is_label, listed, nearest, plural, shown
 from spcastat.inputs.data import Data, packed_spec, require_range, scale_of
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.regression import partial_covariance

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import Explained, is_single, listed, plural, shown, warn
+from spcastat.arguments import Explained, is_single, listed, plural, shown, warn
 from spcastat.errors import NoRowsError, NotImputedError
 from spcastat.inputs.missing import Gaps
 from spcastat.inputs.opening import require_apart

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtrc
 
-from spcastat.config import plural, shown, whole_percent
+from spcastat.arguments import plural, shown, whole_percent
 from spcastat.inputs.row_groups import StandardRows, content_keys, equal_by_chance
 from spcastat.linalg.accumulate import blocks, is_sparse
 from spcastat.linalg.regression import centred_within

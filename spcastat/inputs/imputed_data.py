@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import shown
+from spcastat.arguments import shown
 from spcastat.errors import DataError, OptionError
 from spcastat.inputs.data import Data
 from spcastat.inputs.opening import IMPUTATION_COLUMN, ROW_COLUMN

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import GAPS, library_of, offers, one_line, plural, shown, whole_percent
+from spcastat.arguments import GAPS, library_of, offers, one_line, plural, shown, whole_percent
 from spcastat.errors import DataError, FileError, OptionError
 from spcastat.linalg.accumulate import is_sparse
 from spcastat.reading.design import DEFAULT_OPTIONS, ReadOptions, Spec

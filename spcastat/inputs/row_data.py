@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import GAPS, listed, nearest, plural, shown, user_frame, warn, whole_percent
+from spcastat.arguments import GAPS, listed, nearest, plural, shown, user_frame, warn, whole_percent
 from spcastat.inputs.cleaning import Cleaning, cleaner_of, require_cleanable, require_columns, warn_of
 from spcastat.inputs.data import (
     Data,

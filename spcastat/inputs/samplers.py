@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.arguments import listed
 from spcastat.errors import ComponentsError, DataError, NoRowsError, TooFewRowsError
 from spcastat.inputs.cleaning import Cleaner
 from spcastat.inputs.missing import Gaps, prepare_with_gaps

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import numpy as np
 
-from spcastat.config import listed
+from spcastat.arguments import listed
 from spcastat.errors import ConstantColumnError
 from spcastat.linalg.accumulate import weights_or_ones
 from spcastat.linalg.eigenvectors import (

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Self, TypeVar
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, nearest, plural, shown
+from spcastat.arguments import listed, nearest, plural, shown
 from spcastat.errors import ConstantColumnError, OptionError
 from spcastat.linalg.accumulate import (
     ColumnSums,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import explained, listed, whole_number
+from spcastat.arguments import explained, listed, whole_number
 from spcastat.errors import ShapeError
 from spcastat.hints import Pair
 from spcastat.labels import name_text, short_names

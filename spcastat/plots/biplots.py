@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from spcastat.config import checked_level, explained, flag, one_of, plural, real_number
+from spcastat.arguments import checked_level, explained, flag, one_of, plural, real_number
 from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.hints import ByRow, Outline, Pair, Palette, RowLabels
 from spcastat.labels import short_names

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import plural, whole_number
+from spcastat.arguments import plural, whole_number
 from spcastat.labels import short_names
 from spcastat.linalg.wrapping import BEND, END
 from spcastat.plots.drawing import (

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from spcastat.config import elements, is_whole, listed, nearest, shown, whole_number
+from spcastat.arguments import elements, is_whole, listed, nearest, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
 from spcastat.labels import HEADING_WIDTH, short_names
 from spcastat.plots.texts import HINTED, wrapped

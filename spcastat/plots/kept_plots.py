@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import elements, explained, is_label, listed, plural, shown, whole_number
+from spcastat.arguments import elements, explained, is_label, listed, plural, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import NAME_WIDTH, full_names
 from spcastat.plots import drawing

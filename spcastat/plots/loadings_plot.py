@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import elements, explained, flag, is_whole, listed, one_of, real_number, shown, text
+from spcastat.arguments import elements, explained, flag, is_whole, listed, one_of, real_number, shown, text
 from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.hints import Sections, Several
 from spcastat.labels import full_names

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import elements, explained, flag, listed, one_of, real_number, shown, whole_number
+from spcastat.arguments import elements, explained, flag, listed, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import HEADING_WIDTH, full_names, short_names
 from spcastat.linalg.accumulate import is_sparse

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import MaxNLocator
 
-from spcastat.config import explained, flag, listed, one_of
+from spcastat.arguments import explained, flag, listed, one_of
 from spcastat.errors import ComponentsError
 from spcastat.hints import ByRow, Palette, Several
 from spcastat.labels import HEADING_WIDTH, short_names

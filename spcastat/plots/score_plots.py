@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import elements, explained, is_single, is_whole, plural, shown, whole_number
+from spcastat.arguments import elements, explained, is_single, is_whole, plural, shown, whole_number
 from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.hints import ByRow
 from spcastat.labels import flat_labels, short_name, short_names

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import SHOWN_LEVEL, checked_level, explained, listed
+from spcastat.arguments import SHOWN_LEVEL, checked_level, explained, listed
 from spcastat.errors import DataError, ShapeError
 from spcastat.hints import Palette, Several
 from spcastat.labels import HEADING_WIDTH, full_names, short_names

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import GAPS, LARGEST_WHOLE, listed, plural, shown, warn
+from spcastat.arguments import GAPS, LARGEST_WHOLE, listed, plural, shown, warn
 from spcastat.errors import DataWarning
 from spcastat.labels import flat_labels
 from spcastat.linalg.accumulate import extremes, is_sparse

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag, listed, shown, whole_number
+from spcastat.arguments import flag, listed, shown, whole_number
 from spcastat.errors import ColumnTypeError, CovarianceError, OptionError, WeightsError
 from spcastat.linalg.accumulate import is_sparse
 from spcastat.linalg.operators import GRAM_ORDER, unit_of

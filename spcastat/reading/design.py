@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import (
+from spcastat.arguments import (
     MISSING_TREATMENTS,
     flag,
     is_whole,

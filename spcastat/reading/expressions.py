@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import offers
+from spcastat.arguments import offers
 from spcastat.labels import stored_name
 
 #: Largest number of characters of an expression.

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from spcastat.config import LARGEST_WHOLE, listed, nearest, one_line, plural, shown
+from spcastat.arguments import LARGEST_WHOLE, listed, nearest, one_line, plural, shown
 from spcastat.errors import DuplicateNamesError, FormulaError
 from spcastat.reading import checks
 from spcastat.reading.expressions import (

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import LARGEST_WHOLE, elements, library_of, listed, nearest, offers, plural, shown
+from spcastat.arguments import LARGEST_WHOLE, elements, library_of, listed, nearest, offers, plural, shown
 from spcastat.errors import DataError, ShapeError, SparseStructureError
 from spcastat.linalg.accumulate import is_sparse
 from spcastat.reading.checks import (

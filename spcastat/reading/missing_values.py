@@ -18,7 +18,7 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, plural
+from spcastat.arguments import listed, plural
 from spcastat.errors import ConstantColumnError, MissingValuesError, OptionError
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
 from spcastat.linalg.standardisation import CONSTANT

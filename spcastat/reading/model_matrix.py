@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, plural, shown
+from spcastat.arguments import listed, plural, shown
 from spcastat.errors import FormulaError, MissingValuesError, SpcaError
 from spcastat.reading import formulas
 from spcastat.reading.design import Spec

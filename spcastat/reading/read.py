@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import GAPS, MISSING_TREATMENTS, listed, nearest, one_of, plural, shown, warn
+from spcastat.arguments import GAPS, MISSING_TREATMENTS, listed, nearest, one_of, plural, shown, warn
 from spcastat.errors import (
     DataError,
     DataWarning,

@@ -27,7 +27,7 @@ from typing import Any, TextIO
 
 import pandas as pd
 
-from spcastat.config import listed, plural, shown
+from spcastat.arguments import listed, plural, shown
 from spcastat.errors import ColumnTypeError, DuplicateNamesError, FileError, OptionError, SpcaError
 
 # --- files ----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, shown, warn
+from spcastat.arguments import listed, shown, warn
 from spcastat.errors import ColumnTypeError, DataWarning, NewDataError, OptionError
 from spcastat.reading.frames import InputTable
 from spcastat.reading.textfiles import VALUE_LABELS

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
+from spcastat.arguments import plural, whole_number
 from spcastat.assess.component_tests import ComponentTests
-from spcastat.config import plural, whole_number
 from spcastat.errors import NoComponentsError, NoRowsError, OptionError
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import SAME_MOMENTS

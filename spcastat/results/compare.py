@@ -13,10 +13,10 @@ import pandas as pd
 from scipy.linalg import subspace_angles
 
 from spcastat import plots
+from spcastat.arguments import MOST_FOLDS, explained, flag, listed, plural, seed_of, shown, whole_number
 from spcastat.assess.cross_validation import Errors, held_out
 from spcastat.assess.folds import divided
 from spcastat.assess.samples import plan_of, refit_of
-from spcastat.config import MOST_FOLDS, explained, flag, listed, plural, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
 from spcastat.fit import frames
 from spcastat.fit.record import deep_copy

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, cast, overload
 import numpy as np
 import pandas as pd
 
-from spcastat.config import shown
+from spcastat.arguments import shown
 from spcastat.errors import OptionError
 from spcastat.fit import frames, rows, saved_fits
 from spcastat.fit.call import Call

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import attribute_error, checked_level, explained, is_whole, one_of
+from spcastat.arguments import attribute_error, checked_level, explained, is_whole, one_of
 from spcastat.errors import OptionError
 from spcastat.fit import frames, outliers, rows, supplementary
 from spcastat.fit.archive import file_path

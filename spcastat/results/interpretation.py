@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import elements, listed, nearest, one_of, plural, shown, warn
+from spcastat.arguments import elements, listed, nearest, one_of, plural, shown, warn
 from spcastat.errors import ComponentsError, DataWarning, DuplicateNamesError, OptionError
 from spcastat.fit import frames
 from spcastat.fit.record import deep_copy

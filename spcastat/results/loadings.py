@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import text
+from spcastat.arguments import text
 from spcastat.fit import frames, rows, sparse_loadings
 from spcastat.fit.record import Bootstrapped
 from spcastat.fit.sparse_loadings import with_loadings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import elements, is_whole, listed, nearest, plural, shown
+from spcastat.arguments import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
 from spcastat.fit import frames
 from spcastat.fit.record import deep_copy

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import real_number, seed_of, text, whole_number
+from spcastat.arguments import real_number, seed_of, text, whole_number
 from spcastat.fit import principal_variables as principal
 from spcastat.fit import rows, saved_fits
 from spcastat.fit.call import Call

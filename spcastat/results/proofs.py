@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag, one_of, real_number, shown, whole_number
+from spcastat.arguments import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.record import Proven, deep_copy, plain_value
 from spcastat.fit.run import order_and_sign

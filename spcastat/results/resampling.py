@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import (
+from spcastat.arguments import (
     MOST_DRAWS,
     MOST_PERMUTATIONS,
     flag,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import elements, integers_if_whole, listed, one_of, plural, real_number, shown
+from spcastat.arguments import elements, integers_if_whole, listed, one_of, plural, real_number, shown
 from spcastat.errors import OptionError
 from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import SCALING, deep_copy

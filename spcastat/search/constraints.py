@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.config import plural, warn
+from spcastat.arguments import plural, warn
 from spcastat.errors import ComponentsError, ConvergenceWarning
 from spcastat.linalg.operators import Operator
 from spcastat.search.objectives import ADJUSTED, LEAST_SQUARES, PEV

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from spcastat.arguments import plural
 from spcastat.assess.component_tests import ComponentTests
-from spcastat.config import plural
 from spcastat.fit import frames
 from spcastat.show import choice_facts, facts
 from spcastat.show.choice_facts import CRITERION_NAMES, Chosen, NothingChosen, fit_name

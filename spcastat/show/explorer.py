@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import text, whole_number
+from spcastat.arguments import text, whole_number
 from spcastat.fit import frames, rows
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance

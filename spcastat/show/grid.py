@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import flag, one_of, real_number, shown, text, whole_number
+from spcastat.arguments import flag, one_of, real_number, shown, text, whole_number
 from spcastat.errors import OptionError
 from spcastat.labels import HEADING_WIDTH, NAME_WIDTH, full_names, short_names
 from spcastat.linalg.eigenvectors import leading

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import checked_level, flag, plural, whole_number
+from spcastat.arguments import checked_level, flag, plural, whole_number
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped
 from spcastat.fit.sparse_loadings import communalities, loadings_variance, with_loadings

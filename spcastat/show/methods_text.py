@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag, shown, whole_number
+from spcastat.arguments import flag, shown, whole_number
 from spcastat.errors import OptionError
 from spcastat.fit.record import Record
 from spcastat.fit.sparse_loadings import with_loadings

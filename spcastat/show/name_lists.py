@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from spcastat.config import plural
+from spcastat.arguments import plural
 from spcastat.show import grid
 from spcastat.show.renderings import WIDTH, matrix, padded, short_labels
 

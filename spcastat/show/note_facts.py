@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from spcastat.config import shown
+from spcastat.arguments import shown
 from spcastat.fit import frames
 from spcastat.fit.plan import MOST_GROUPED, can_be_constrained
 from spcastat.fit.record import Record

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import plural
+from spcastat.arguments import plural
 from spcastat.fit import outliers
 from spcastat.fit.state import FitState
 from spcastat.inputs.cleaning import OUTLIERS

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import plural, whole_number
+from spcastat.arguments import plural, whole_number
 from spcastat.fit.principal_variables import (
     kept_table,
     labels_of,

@@ -12,7 +12,7 @@ from functools import cache, partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from spcastat.config import Explained, Unchanging, plural, require_extra, unknown_argument
+from spcastat.arguments import Explained, Unchanging, plural, require_extra, unknown_argument
 from spcastat.fit.record import deep_copy
 from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
 from spcastat.show import grid, html, latex, markdown

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import flag, plural, require_extra, text, whole_number
+from spcastat.arguments import flag, plural, require_extra, text, whole_number
 from spcastat.fit import frames, rows
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance

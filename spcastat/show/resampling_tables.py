@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.arguments import SHOWN_LEVEL
 from spcastat.assess.permutation import GroupSlopes
-from spcastat.config import SHOWN_LEVEL
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from spcastat.config import plural
+from spcastat.arguments import plural
 from spcastat.labels import full_names, name_text
 from spcastat.show import name_lists, renderings
 from spcastat.show.grid import Document, Row, Table, fixed

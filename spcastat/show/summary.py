@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import checked_level, flag, one_of, plural, whole_number
+from spcastat.arguments import checked_level, flag, one_of, plural, whole_number
 from spcastat.errors import OptionError
 from spcastat.fit import frames
 from spcastat.fit.frames import CUMULATIVE, VARIANCE, Column

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from spcastat.config import require_extra
+from spcastat.arguments import require_extra
 from spcastat.errors import OptionError
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.labels import name_text, printable

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from spcastat.config import plural
+from spcastat.arguments import plural
 from spcastat.linalg.operators import Operator
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import Explained, listed, offers, plural, shown
+from spcastat.arguments import Explained, listed, offers, plural, shown
 from spcastat.errors import DataError, NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.labels import flat_labels
 from spcastat.linalg.accumulate import Accumulator, Nothing, is_sparse

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import LARGEST_WHOLE, library_of, listed, offers, one_line, plural
+from spcastat.arguments import LARGEST_WHOLE, library_of, listed, offers, one_line, plural
 from spcastat.errors import DataError, FileError, OptionError, SpcaError
 from spcastat.linalg.accumulate import is_sparse
 from spcastat.reading.checks import advice_for_complete_rows, first_rounded_of

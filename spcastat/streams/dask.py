@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from spcastat.config import library_of
+from spcastat.arguments import library_of
 from spcastat.errors import DataError, FileError, FormulaError, SpcaError, WeightsError
 from spcastat.linalg.accumulate import is_sparse
 from spcastat.linalg.standardisation import Standardisation

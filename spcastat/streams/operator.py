@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import warn
+from spcastat.arguments import warn
 from spcastat.errors import ConvergenceWarning
 from spcastat.linalg.accumulate import ColumnSums, CrossProducts, blocks, is_sparse, product
 from spcastat.linalg.eigenvectors import canonical_eigenvectors, straightened, symmetric

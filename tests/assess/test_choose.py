@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
+from spcastat.arguments import seed_of
 from spcastat.assess.candidates import ebic
 from spcastat.assess.cross_validation import Errors, path_cards
 from spcastat.assess.folds import (
@@ -26,7 +27,6 @@ from spcastat.assess.folds import (
     measured_cells,
 )
 from spcastat.assess.prediction import _Predictor
-from spcastat.config import seed_of
 from spcastat.errors import (
     ConstantColumnError,
     DataWarning,

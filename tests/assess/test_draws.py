@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import spcastat as sp
-from spcastat.config import draw_generator, seed_of
+from spcastat.arguments import draw_generator, seed_of
 from spcastat.inputs import chunk_data
 from spcastat.inputs.chunk_data import SampledRows
 from spcastat.progress import in_threads, listening, run_jobs

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.config import seed_of
+from spcastat.arguments import seed_of
 from spcastat.errors import (
     ComponentsError,
     CovarianceError,

@@ -14,8 +14,8 @@ import scipy.stats
 from statsmodels.stats.multitest import multipletests
 
 import spcastat as sp
+from spcastat.arguments import draw_generator
 from spcastat.assess.split_samples import _jackknife_errors, combined_p_values, with_others
-from spcastat.config import draw_generator
 from spcastat.errors import OptionError
 from spcastat.inputs.samplers import CovarianceSampler
 from spcastat.linalg.operators import Gram

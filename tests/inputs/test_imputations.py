@@ -10,7 +10,7 @@ import pytest
 
 import spcastat as sp
 from benchmarks.trust import imputations
-from spcastat.config import whole_percent
+from spcastat.arguments import whole_percent
 from spcastat.errors import DataError, FormulaError, MissingValuesError, NoRowsError, OptionError, SpcaError
 from spcastat.fit.frames import Pooled
 
