@@ -36,14 +36,16 @@ def number_of_components(tests: ComponentTests) -> Fact:
     standing = tests.found
     k = standing.k
     doubt, close = standing.by_division, close_components(tests)
+    reason = last_prediction(tests) if k else fact("nothing predicted", **_first_prediction(tests))
     return fact(
         "number of components",
         k=k,
+        p=reason.values["p"] if reason.values.get("single") else "",
         doubt=_listed(doubt, "or") if len(doubt) > 1 else "",
         close=_listed(close, "and"),
         close_count=len(close),
         firm=len(doubt) < 2 and not close,
-        reason=last_prediction(tests) if k else fact("nothing predicted", **_first_prediction(tests)),
+        reason=reason,
         end=next_refusal(tests),
         parallel=standing.parallel,
         large=tests.large is not None,
@@ -61,9 +63,12 @@ def _listed(numbers: Sequence[int], conjunction: str) -> str:
 def close_components(tests: ComponentTests) -> tuple[int, ...]:
     """Return the components that a gain one standard error larger or smaller would add, or leave out.
 
-    A component that does not exceed noise is not chosen whatever it predicts.
+    Several divisions into folds show by their numbers whether the choice is firm. A component that does not
+    exceed noise is not chosen whatever it predicts.
     """
     standing = tests.found
+    if len(standing.prediction.by_division) > 1:
+        return ()
     p_values, level = standing.noise_p_values, standing.draws.level
     return tuple(k for k in standing.prediction.close if k <= standing.k + 1 and not p_values[k - 1] > level)
 

@@ -51,8 +51,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         line="{k}, since " + _NUMBER_REASONS,
         note="k = {k}: " + _NUMBER_REASONS,
         part="k = {k}: {reason}{end?; {end}}.",
-        brief="{k}, by prediction of held-out rows and tests against noise{firm?|; not firm}: "
-        "choice.k_choice",
+        brief="{k}, {p?since component {k} improves the prediction of held-out rows and exceeds noise ({p})"
+        "|by prediction of held-out rows and tests against noise}{firm?|; not firm}: choice.k_choice",
     ),
     "component predicts": Template(
         part="{single?component {last} predicts|components {first} {pair?and|to} {last} together predict} "

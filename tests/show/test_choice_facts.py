@@ -58,7 +58,7 @@ def component_tests(**found: Any) -> Any:
         "predicting": 2,
         "by_division": [2],
         "parallel": 2,
-        "prediction": SimpleNamespace(least=0.2, counts_pca=False, close=()),
+        "prediction": SimpleNamespace(least=0.2, counts_pca=False, close=(), by_division=(2,)),
         "draws": SimpleNamespace(level=0.05, most=999, is_smallest=lambda p: False),
         "noise_p_values": np.array([0.001, 0.01, 0.4, 0.5]),
     }
@@ -154,11 +154,12 @@ def test_a_choice_near_a_tie_is_not_firm():
 
 
 def test_a_component_near_the_least_gain_is_named():
-    def close(*numbers: int, **found: Any) -> tuple[int, ...]:
-        prediction = SimpleNamespace(least=0.2, counts_pca=False, close=numbers)
+    def close(*numbers: int, divisions: tuple[int, ...] = (2,), **found: Any) -> tuple[int, ...]:
+        prediction = SimpleNamespace(least=0.2, counts_pca=False, close=numbers, by_division=divisions)
         return choice_facts.close_components(component_tests(prediction=prediction, **found))
 
     assert close(2, 4) == (2,)
+    assert close(2, divisions=(2, 2)) == ()  # several divisions give the same number
     assert close(3) == ()  # it does not exceed noise
     assert close(3, noise_p_values=np.array([0.001, 0.01, np.nan, np.nan])) == (
         3,
