@@ -27,6 +27,7 @@ from spcastat.assess.candidates import (
     FAMILIES,
     Candidate,
     Candidates,
+    Compared,
     Selected,
     Settings,
     cardinalities_of,
@@ -77,6 +78,7 @@ from spcastat.progress import listening, stage, workers
 from spcastat.reading.checks import advice_for_complete_rows
 from spcastat.reading.design import Remark
 from spcastat.results.choice import Choice, ComponentChoice
+from spcastat.results.fit import SpcaResult
 from spcastat.search.objectives import OBJECTIVES, OF_GROUPS
 from spcastat.show.choice_facts import Chosen, NothingChosen
 
@@ -641,29 +643,6 @@ class Asked:
     fitting: dict[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """The fitted candidates, and the choice among them.
-
-    Attributes
-    ----------
-    found : Candidates
-    chosen : Selected
-    repeats : int
-        Number of divisions into folds.
-    groups : int or None
-        Number of groups of variables, if cardinalities count these.
-    remark : str
-        How often variables do not vary outside a fold.
-    """
-
-    found: Candidates
-    chosen: Selected
-    repeats: int
-    groups: int | None
-    remark: str
-
-
 def _require_possible(data: Data, asked: Asked) -> None:
     """Raise an error if k is too large, or if rows in chunks, before they are read, do not allow the fits."""
     k, cards = asked.k, asked.cards
@@ -790,19 +769,13 @@ def _result(
     compared : Compared
     components : ComponentChoice or None
     """
-    found, selected, settings = compared.found, compared.chosen, asked.settings
-    chosen = found.found[selected.place]
+    found, settings = compared.found, asked.settings
     function = FITS[whole.constructor]
     calls = [
         Call(function, {**_options_of(one, asked.fitting, whole.p), "progress": False}) for one in found.found
     ]
-    call = calls[selected.place]
-    arguments = {name: value for name, value in call.arguments.items() if name != "progress"}
-    plan = make_plan(request_of(arguments), whole.p).on(whole.spec, check=False)
-    fit = finished(whole, plan, run(whole.op, plan, len(chosen.card), np.random.default_rng(0)), call)
-    V = fit._state.V
-    if whole is sample:  # what is printed of the choice is the fit that is returned
-        found.keep(chosen, V)
+    selected, fit = _selected_fit(whole, sample, settings, compared, calls)
+    chosen, V = found.found[selected.place], fit._state.V
     candidates = table(found)
     card = np.count_nonzero(V, axis=0).tolist() if chosen.family == "partition" else chosen.key
     card = list(card) if isinstance(card, (tuple, list)) else card
@@ -828,6 +801,30 @@ def _result(
         ],
     )
     return Choice(fit, reasons, components, _on_halves(whole, asked))
+
+
+def _selected_fit(
+    whole: Data, sample: Data, settings: Settings, compared: Compared, calls: Sequence[Call]
+) -> tuple[Selected, SpcaResult]:
+    """Return the choice, and its fit to all rows by its call.
+
+    That fit takes the place of the candidate's, which was found beside the others, so that what is printed of
+    the choice is the fit that is returned. Criteria of the fits themselves may then be better for another
+    candidate, which is fitted in turn.
+    """
+    found, selected = compared.found, compared.chosen
+    fits: dict[int, SpcaResult] = {}
+    while selected.place not in fits:
+        place = selected.place
+        call, k = calls[place], len(found.found[place].card)
+        arguments = {name: value for name, value in call.arguments.items() if name != "progress"}
+        plan = make_plan(request_of(arguments), whole.p).on(whole.spec, check=False)
+        fits[place] = finished(whole, plan, run(whole.op, plan, k, np.random.default_rng(0)), call)
+        if whole is sample:
+            found.keep(found.found[place], fits[place]._state.V)
+            if settings.by != "cv":  # whose errors are those of fits to the other folds
+                selected = select(found, settings.by, settings.rule, settings.share_kept)
+    return selected, fits[selected.place]
 
 
 # --- choices on halves of the rows ----------------------------------------------------------------

@@ -266,6 +266,29 @@ class Selected:
     alike: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The fitted candidates, and the choice among them.
+
+    Attributes
+    ----------
+    found : Candidates
+    chosen : Selected
+    repeats : int
+        Number of divisions into folds.
+    groups : int or None
+        Number of groups of variables, if cardinalities count these.
+    remark : str
+        How often variables do not vary outside a fold.
+    """
+
+    found: Candidates
+    chosen: Selected
+    repeats: int
+    groups: int | None
+    remark: str
+
+
 def select(found: Candidates, by: str, rule: str, share: float) -> Selected:
     """Choose one of the candidates.
 

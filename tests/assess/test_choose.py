@@ -881,3 +881,9 @@ def test_the_choice_of_many_variables_is_a_fit_that_spca_makes():
     assert 2 * overlap / (support.sum() + true.sum()) > 0.85  # F1
     with pytest.raises(OptionError, match="partitions are for at most 1000"):
         sp.choose(X, 2, scale=True, family="partition")
+
+
+def test_the_choice_has_the_largest_index_of_sparseness_of_all_candidates():
+    """The fit of its call replaces the candidate: for the judges its index is smaller; another is chosen."""
+    choice = sp.choose(sp.datasets.load_judges(), k=3, scale=True, by="is")
+    assert choice.table.loc[choice.table["chosen"], "is"].item() == choice.table["is"].max()
