@@ -288,7 +288,6 @@ def axes_for(
         Whether a colour bar follows. Matplotlib then refuses another layout, such as ``fig.tight_layout()``,
         so that the layout of the figure is left alone.
     """
-    from matplotlib.axes import Axes
     from matplotlib.gridspec import SubplotParams
 
     if ax is None:
@@ -296,11 +295,7 @@ def axes_for(
 
         size = None if has_own_size() else (width * size_of_text(), height * size_of_text())
         ax = plt.subplots(figsize=size, layout="constrained")[1]
-    if not isinstance(ax, Axes):
-        raise OptionError(
-            f"ax of type {type(ax).__name__} was given; it must be one matplotlib Axes, such as the second "
-            "value of plt.subplots(), or None for a new figure."
-        )
+    _require_axes(ax)
     figure, spec = figure_of(ax), ax.get_subplotspec()
     margins = None if spec is None else vars(spec.get_gridspec().get_subplot_params(figure))
     plain = margins == vars(SubplotParams()) and figure.axes == [ax] and figure.get_layout_engine() is None
@@ -311,9 +306,23 @@ def axes_for(
     return ax
 
 
+def _require_axes(ax: object) -> None:
+    """Raise OptionError for anything but Axes."""
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise OptionError(
+            f"ax of type {type(ax).__name__} was given; it must be one matplotlib Axes, such as the second "
+            "value of plt.subplots(), or None for a new figure."
+        )
+
+
 def axes_of_known_size(ax: Axes | None) -> Axes | None:
     """Return `ax`, or the axes of a new figure if the style sets its size; None if what is drawn sets it."""
-    return axes_for(None, 0.0, 0.0) if ax is None and has_own_size() else ax
+    if ax is None:
+        return axes_for(None, 0.0, 0.0) if has_own_size() else None
+    _require_axes(ax)
+    return ax
 
 
 def name_rows(ax: Axes, names: Sequence[str], components_above: bool = False) -> None:

@@ -655,8 +655,8 @@ def measures_printed(state: FitState) -> tuple[str, ...]:
 def measures_of_variance(state: FitState) -> Fact:
     """Return what the shares of variance are of which a table or a print has several."""
     k = state.record.k
-    least_squares = "least_squares" in measures_printed(state)
-    return fact("measures of variance", k=k, several=k > 1, least_squares=least_squares)
+    has_third = len(measures_printed(state)) > len(PRINTED_MEASURES)  # which is least squares
+    return fact("measures of variance", k=k, several=k > 1, least_squares=has_third)
 
 
 def variance_of_few(state: FitState) -> list[Fact]:
