@@ -124,39 +124,41 @@ class Candidates:
     def add(self, cards: Sequence[CardinalitySet]) -> None:
         """Fit cardinalities, in ascending order, to all rows and without each fold."""
         with stage("fits to all rows", len(cards), "fits") as advance:
-            (whole,) = self.fitter.paths([self.op], cards)
+            (full_fits,) = self.fitter.paths([self.op], cards)
             advance(len(cards))
-        every = [Candidate(card, "equal" if len(set(card)) == 1 else "rotated") for card in cards]
+        candidates = [Candidate(card, "equal" if len(set(card)) == 1 else "rotated") for card in cards]
         errors = None
         if self.folds is not None:
-            errors = cross_validate(self.folds, self.fitter, cards, whole, True, self.n_jobs)
-        self._store(every, whole, errors)
+            errors = cross_validate(self.folds, self.fitter, cards, full_fits, True, self.n_jobs)
+        self._store(candidates, full_fits, errors)
 
     def add_partitions(self, numbers: Sequence[int]) -> None:
         """Fit partitions with these numbers of variables, to all rows and without each fold."""
         k = self.fitter.k
-        groups, whole = pruned(self.all_rows, k, numbers)
+        groups, full_fits = pruned(self.all_rows, k, numbers)
         fitted = partial(_pruned_outside, k, numbers, groups[0])
-        self._add_supports("partition", list(whole[:, 0]), fitted)
+        self._add_supports("partition", list(full_fits[:, 0]), fitted)
 
     def add_rotated(self, numbers: Sequence[int]) -> None:
         """Store the largest rotated loadings of all rows and without each fold."""
         k = self.fitter.k
-        whole = truncated_rotated(self.all_rows, k, numbers)
-        self._add_supports("rotated", list(whole[:, 0]), partial(_rotated_outside, k, numbers))
+        full_fits = truncated_rotated(self.all_rows, k, numbers)
+        self._add_supports("rotated", list(full_fits[:, 0]), partial(_rotated_outside, k, numbers))
 
-    def _add_supports(self, family: str, whole: Sequence[np.ndarray], fitted: Any) -> None:
+    def _add_supports(self, family: str, full_fits: Sequence[np.ndarray], fitted: Any) -> None:
         """Store fits of a family to all rows; `fitted` makes those without each fold."""
-        fits = [V[:, np.argsort(-self.op.forms(V), kind="stable")] for V in whole]
-        every = [Candidate(tuple(np.count_nonzero(V, axis=0).tolist()), family) for V in fits]
+        fits = [V[:, np.argsort(-self.op.forms(V), kind="stable")] for V in full_fits]
+        candidates = [Candidate(tuple(np.count_nonzero(V, axis=0).tolist()), family) for V in fits]
         errors = None
         if self.folds is not None:
             at_once = batch_size(self.op.p)
             errors = errors_by_fold(self.folds, fitted, at_once, self.n_jobs, "cross-validation")
-        self._store(every, fits, errors)
+        self._store(candidates, fits, errors)
 
-    def _store(self, every: Sequence[Candidate], whole: Sequence[np.ndarray], errors: Errors | None) -> None:
-        for i, (candidate, V) in enumerate(zip(every, whole, strict=True)):
+    def _store(
+        self, candidates: Sequence[Candidate], full_fits: Sequence[np.ndarray], errors: Errors | None
+    ) -> None:
+        for i, (candidate, V) in enumerate(zip(candidates, full_fits, strict=True)):
             # partitions in which a component has no variables are fits of fewer components
             if candidate in self.fits or min(candidate.card) == 0:
                 continue
@@ -165,7 +167,10 @@ class Candidates:
                 self.press[candidate] = errors.press[:, :, i]
         if errors is not None and self.dense_errors is None:
             self.dense_errors = replace(errors, press=errors.press[:, :, -1:])
-        self.found = sorted(self.fits, key=lambda one: (one.size, FAMILIES.index(one.family), one.card))
+        self.found = sorted(
+            self.fits,
+            key=lambda candidate: (candidate.size, FAMILIES.index(candidate.family), candidate.card),
+        )
 
     def keep(self, candidate: Candidate, V: np.ndarray) -> None:
         """Store a fit to all rows, shape (p, k)."""
@@ -176,13 +181,13 @@ class Candidates:
     def errors(self) -> Errors:
         """The errors of the candidates, followed by those of dense PCA."""
         assert self.dense_errors is not None
-        press = [*(self.press[one] for one in self.found), self.dense_errors.press[:, :, 0]]
+        press = [*(self.press[candidate] for candidate in self.found), self.dense_errors.press[:, :, 0]]
         return replace(self.dense_errors, press=np.stack(press, axis=2))
 
     @property
     def sizes(self) -> list[int]:
         """The sums of the cardinalities."""
-        return [one.size for one in self.found]
+        return [candidate.size for candidate in self.found]
 
     @property
     def cells(self) -> int:
@@ -202,7 +207,7 @@ class Candidates:
             zeros = 1.0 - counts.sum() / self.fits[candidate].size
             # Gajjar, Kulahci and Palazoglu (2017), "Selection of non-zero loadings in sparse principal
             # component analysis", Chemometrics and Intelligent Laboratory Systems 162
-            return -model.kept / model.total * self.dense * zeros
+            return -model.span_variance / model.total * self.dense * zeros
         assert self.n is not None
         if by == "bic":
             return bic(model, self.n, counts)
@@ -220,11 +225,11 @@ class Candidates:
 
 
 def _pruned_outside(
-    k: int, numbers: Sequence[int], near: np.ndarray, ops: list[Operator], _: Any
+    k: int, numbers: Sequence[int], start_groups: np.ndarray, ops: list[Operator], _: Any
 ) -> list[list[np.ndarray]]:
     """Return the pruned partitions outside each fold, followed by dense PCA."""
     sets = sets_of(ops, k)
-    return _with_pca(pruned(sets, k, numbers, near)[1], sets.leading(k)[1])
+    return _with_pca(pruned(sets, k, numbers, start_groups)[1], sets.leading(k)[1])
 
 
 def _rotated_outside(k: int, numbers: Sequence[int], ops: list[Operator], _: Any) -> list[list[np.ndarray]]:
@@ -289,12 +294,12 @@ class Compared:
     remark: str
 
 
-def select(found: Candidates, by: str, rule: str, share: float) -> Selected:
+def select(candidates: Candidates, by: str, rule: str, share: float) -> Selected:
     """Choose one of the candidates.
 
     Parameters
     ----------
-    found : Candidates
+    candidates : Candidates
     by : str
         A key of CRITERIA.
     rule : str
@@ -303,60 +308,69 @@ def select(found: Candidates, by: str, rule: str, share: float) -> Selected:
         For "variance" the share of dense PCA's variance to keep, and for the rule "keep" that of the best
         prediction.
     """
-    sizes, limit = found.sizes, Limit(found.cells, share)
+    sizes, limit = candidates.sizes, Limit(candidates.cells, share)
     if by == "cv":
-        errors = found.errors
-        place, best = by_errors(errors, sizes, rule, limit)
-        within = by_errors(errors, sizes, "paired", limit)[0]
-        alone = tuple(by_errors(one, sizes, rule, limit)[0] for one in errors.divisions())
-        away, se = errors.excess(place)
-        alike = tuple(i for i in range(len(sizes)) if i != place and abs(away[i]) <= se[i])
-        return Selected(place, best, limit.price(sizes[within]), alone, alike)
+        errors = candidates.errors
+        place, best_place = by_errors(errors, sizes, rule, limit)
+        sparsest_fit = by_errors(errors, sizes, "paired", limit)[0]
+        by_division = tuple(
+            by_errors(division_errors, sizes, rule, limit)[0] for division_errors in errors.divisions()
+        )
+        excess, se = errors.excess(place)
+        alike = tuple(i for i in range(len(sizes)) if i != place and abs(excess[i]) <= se[i])
+        return Selected(place, best_place, limit.price(sizes[sparsest_fit]), by_division, alike)
     if by == "variance":
-        kept = np.array([found.adjusted(one) for one in found.found]) / found.dense
-        most = int(np.argmax(kept))
-        enough = [i for i in range(len(kept)) if kept[i] >= share * (1.0 - 1e-12)]
-        place = min(enough, key=lambda i: (sizes[i], -kept[i])) if enough else most
-        return Selected(place, most, 0.0)
-    values = np.array([found.criterion(by, one) for one in found.found])
-    best = int(np.argmin(values))
+        shares = (
+            np.array([candidates.adjusted(candidate) for candidate in candidates.found]) / candidates.dense
+        )
+        best_place = int(np.argmax(shares))
+        places = [i for i in range(len(shares)) if shares[i] >= share * (1.0 - 1e-12)]
+        place = min(places, key=lambda i: (sizes[i], -shares[i])) if places else best_place
+        return Selected(place, best_place, 0.0)
+    values = np.array([candidates.criterion(by, candidate) for candidate in candidates.found])
+    best_place = int(np.argmin(values))
     if by != "ebic":
-        return Selected(best, best, 0.0)
-    apparent = np.array([found.apparent(one) for one in found.found])
+        return Selected(best_place, best_place, 0.0)
+    apparent = np.array([candidates.apparent(candidate) for candidate in candidates.found])
     place = by_ebic(values, apparent, sizes, rule, limit)[0]
-    within = by_ebic(values, apparent, sizes, "1se", limit)[0]
-    return Selected(place, best, limit.price(sizes[within]))
+    sparsest_fit = by_ebic(values, apparent, sizes, "1se", limit)[0]
+    return Selected(place, best_place, limit.price(sizes[sparsest_fit]))
 
 
-def table(found: Candidates) -> pd.DataFrame:
+def table(candidates: Candidates) -> pd.DataFrame:
     """Return a table with one row per candidate: errors, criteria and shares of variance."""
-    every, m = found.found, len(found.found)
-    keys = [one.key for one in every]
+    members, m = candidates.found, len(candidates.found)
+    keys = [candidate.key for candidate in members]
     columns: dict[str, Any] = {
-        "family": [one.family for one in every],
+        "family": [candidate.family for candidate in members],
         "card": pd.Series(keys, dtype=object if any(isinstance(key, tuple) for key in keys) else None),
-        **({"groups": found.sizes} if found.groups else {}),
-        "nonzeros": [int(np.count_nonzero(found.fits[one])) for one in every],
+        **({"groups": candidates.sizes} if candidates.groups else {}),
+        "nonzeros": [int(np.count_nonzero(candidates.fits[candidate])) for candidate in members],
     }
-    if found.folds is not None:
-        errors = found.errors
+    if candidates.folds is not None:
+        errors = candidates.errors
         excess, spread = errors.excess(int(np.argmin(errors.error[:m])))
         columns |= {"error": errors.error[:m], "se": errors.spread(errors.relative)[:m]}
         columns |= {"excess": excess[:m], "excess_se": spread[:m]}
         predicted, predicted_se = errors.predicted()
-        explained, most = predicted[:m], predicted.max()  # dense PCA is the last
+        explained, largest_share = predicted[:m], predicted.max()  # dense PCA is the last
         columns |= {"predicts": explained, "predicts_se": predicted_se[:m]}
     else:
-        explained = 1.0 - np.array([found.apparent(one) for one in every])
-        most = explained.max()
+        explained = 1.0 - np.array([candidates.apparent(candidate) for candidate in members])
+        largest_share = explained.max()
         columns["predicts"] = explained
-    columns["kept"] = explained.clip(min=0.0) / most if most > 0 else np.full(m, np.nan)
-    if found.n is not None:
-        columns |= {by: [found.criterion(by, one) for one in every] for by in ("ebic", "bic")}
-    columns["is"] = [-found.criterion("is", one) for one in every]
-    columns["pev"] = [found.models[one].kept / found.models[one].total for one in every]
-    columns["adjusted"] = [found.adjusted(one) for one in every]
-    columns["relative_adjusted"] = np.array(columns["adjusted"]) / found.dense
+    columns["kept"] = explained.clip(min=0.0) / largest_share if largest_share > 0 else np.full(m, np.nan)
+    if candidates.n is not None:
+        columns |= {
+            by: [candidates.criterion(by, candidate) for candidate in members] for by in ("ebic", "bic")
+        }
+    columns["is"] = [-candidates.criterion("is", candidate) for candidate in members]
+    columns["pev"] = [
+        candidates.models[candidate].span_variance / candidates.models[candidate].total
+        for candidate in members
+    ]
+    columns["adjusted"] = [candidates.adjusted(candidate) for candidate in members]
+    columns["relative_adjusted"] = np.array(columns["adjusted"]) / candidates.dense
     return pd.DataFrame(columns)
 
 
@@ -388,8 +402,8 @@ def ebic(
     Bayesian information criteria for model selection with large model spaces", with gamma = 1. The last term
     accounts for the number of supports among which the fit was selected.
     """
-    p, chosen = groups or (model.p, nonzeros)
-    choices = gammaln(p + 1) - gammaln(chosen + 1) - gammaln(p - chosen + 1)
+    p, counts = groups or (model.p, nonzeros)
+    choices = gammaln(p + 1) - gammaln(counts + 1) - gammaln(p - counts + 1)
     return model.deviance(n) + float(nonzeros.sum() * np.log(n) + 2.0 * choices.sum())
 
 
@@ -400,8 +414,8 @@ def bic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
     components at once; the residual is that of the projection of X on the span of the loadings.
     """
     cells = n * model.p
-    left = max(model.total - model.kept, np.finfo(float).tiny) / model.p
-    return float(np.log(left) + nonzeros.sum() * np.log(cells) / cells)
+    residual_variance = max(model.total - model.span_variance, np.finfo(float).tiny) / model.p
+    return float(np.log(residual_variance) + nonzeros.sum() * np.log(cells) / cells)
 
 
 # --- comparison of families ----------------------------------------------------------------------

@@ -56,7 +56,7 @@ class SparseModel:
     noise : float
         The noise variance s2.
     p : int
-    total, kept : float
+    total, span_variance : float
         The trace of S, and that of S within the span. Their ratio is the PEV.
     groups : ndarray of int, shape (p,), or None
         The group of each variable, if the variables of a group are predicted from other groups only.
@@ -68,7 +68,7 @@ class SparseModel:
     noise: float
     p: int
     total: float
-    kept: float
+    span_variance: float
     groups: np.ndarray | None = None
 
     @classmethod
@@ -78,21 +78,24 @@ class SparseModel:
         squares, turn = np.linalg.eigh(V[used].T @ V[used])
         # V'V of linearly dependent loadings has zero eigenvalues, which by rounding are up to 1e-10 of the
         # largest
-        some = squares > 1e-10 * squares[-1]
-        Q = np.zeros((op.p, int(some.sum())))
-        Q[used] = V[used] @ (turn[:, some] / np.sqrt(squares[some]))
+        is_positive = squares > 1e-10 * squares[-1]
+        Q = np.zeros((op.p, int(is_positive.sum())))
+        Q[used] = V[used] @ (turn[:, is_positive] / np.sqrt(squares[is_positive]))
         variances, axes = np.linalg.eigh(op.products(Q))
         p, r = Q.shape
-        kept = float(variances.sum())
-        noise = max((op.total - kept) / (p - r), LEAST_NOISE_SHARE * op.total / p)
-        return cls(Q[used] @ axes, used, np.maximum(variances, noise), noise, p, op.total, kept, groups)
+        span_variance = float(variances.sum())
+        noise = max((op.total - span_variance) / (p - r), LEAST_NOISE_SHARE * op.total / p)
+        return cls(
+            Q[used] @ axes, used, np.maximum(variances, noise), noise, p, op.total, span_variance, groups
+        )
 
     def deviance(self, n: float) -> float:
         """Return n (log |Sigma| + tr Sigma^-1 S): minus twice the log-likelihood, up to a constant."""
         log_determinant = (self.p - len(self.variances)) * np.log(self.noise) + np.log(self.variances).sum()
         shrinkage = 1.0 - self.noise / self.variances  # Sigma^-1 = (I - W diag(shrinkage) W') / s2
-        inside = (self.variances * shrinkage).sum()  # axes with the noise variance contribute nothing
-        return float(n * (log_determinant + (self.total - inside) / self.noise))
+        # axes with the noise variance contribute nothing
+        shrunk_variance = (self.variances * shrinkage).sum()
+        return float(n * (log_determinant + (self.total - shrunk_variance) / self.noise))
 
     def press(self, squares: np.ndarray, block: np.ndarray) -> float:
         """Return the sum of squared errors if every value is predicted from the others in its row.
@@ -114,26 +117,30 @@ class SparseModel:
         image = block @ self.W
         inner = self.W.T @ image
         if self.groups is not None:
-            found = float(squares.sum() - squares[self.used].sum())
-            both = image @ shrunk.T
-            left = block - both - both.T + shrunk @ inner @ shrunk.T
-            own, of = np.eye(len(block)) - shrunk @ self.W.T, self.groups[self.used]
+            sum_of_errors = float(squares.sum() - squares[self.used].sum())
+            cross_terms = image @ shrunk.T
+            residual_products = block - cross_terms - cross_terms.T + shrunk @ inner @ shrunk.T
+            precision, of = np.eye(len(block)) - shrunk @ self.W.T, self.groups[self.used]
             for J in map(np.flatnonzero, of == np.unique(of)[:, None]):
-                inside = np.ix_(J, J)
-                values, axes = np.linalg.eigh(own[inside])
-                alone = values <= LEAST_NOISE_SHARE  # directions that no other group predicts
-                predicted = np.einsum("ij,ik,kj->j", axes, left[inside], axes)
-                by_mean = np.einsum("ij,ik,kj->j", axes, block[inside], axes)
-                found += float(np.where(alone, by_mean, predicted / np.where(alone, 1.0, values) ** 2).sum())
-            return found
-        left = (
+                group_block = np.ix_(J, J)
+                values, axes = np.linalg.eigh(precision[group_block])
+                is_single = values <= LEAST_NOISE_SHARE  # directions that no other group predicts
+                predicted = np.einsum("ij,ik,kj->j", axes, residual_products[group_block], axes)
+                by_mean = np.einsum("ij,ik,kj->j", axes, block[group_block], axes)
+                sum_of_errors += float(
+                    np.where(is_single, by_mean, predicted / np.where(is_single, 1.0, values) ** 2).sum()
+                )
+            return sum_of_errors
+        residual_squares = (
             squares[self.used]
             - 2.0 * np.einsum("ij,ij->i", shrunk, image)
             + np.einsum("ij,jk,ik->i", shrunk, inner, shrunk)
         )
-        own = 1.0 - np.einsum("ij,ij->i", shrunk, self.W)
-        alone = own <= LEAST_NOISE_SHARE  # the only variable in its component
-        errors = np.where(alone, squares[self.used], left / np.where(alone, 1.0, own) ** 2)
+        precisions = 1.0 - np.einsum("ij,ij->i", shrunk, self.W)
+        is_single = precisions <= LEAST_NOISE_SHARE  # the only variable in its component
+        errors = np.where(
+            is_single, squares[self.used], residual_squares / np.where(is_single, 1.0, precisions) ** 2
+        )
         return float(squares.sum() - squares[self.used].sum() + errors.sum())
 
     def press_rows(self, squares: np.ndarray, Z: np.ndarray) -> float:
@@ -156,9 +163,9 @@ class SparseModel:
     def errors_of(self, Z: np.ndarray) -> np.ndarray:
         """Return the error of each value of new rows of the variables `used`, shape (m, u)."""
         shrunk = self.W * (1.0 - self.noise / self.variances)
-        own = 1.0 - np.einsum("ij,ij->i", shrunk, self.W)
-        alone = own <= LEAST_NOISE_SHARE  # the only variable in its component
-        return np.where(alone, Z, (Z - (Z @ self.W) @ shrunk.T) / np.where(alone, 1.0, own))
+        precisions = 1.0 - np.einsum("ij,ij->i", shrunk, self.W)
+        is_single = precisions <= LEAST_NOISE_SHARE  # the only variable in its component
+        return np.where(is_single, Z, (Z - (Z @ self.W) @ shrunk.T) / np.where(is_single, 1.0, precisions))
 
     def press_measured(self, Z: np.ndarray, patterns: Patterns, weights: np.ndarray) -> float:
         """Return the sum of squared errors if every measured value is predicted from the others in its row.
@@ -177,17 +184,17 @@ class SparseModel:
         I has the inverse (I - F_o M^-1 F_o') / s2 with M = F_o'F_o + s2 I.
         """
         F = self.W * np.sqrt(self.variances - self.noise)
-        some = Patterns(patterns.missing[:, self.used], patterns.of_row, patterns.weight)
-        own_cells = Z[:, self.used]
-        expected = expect(own_cells, some, F, self.noise)
-        left = own_cells - expected.scores @ F.T
-        own = 1.0 - expected.inverses.reshape(len(some.weight), -1) @ outers(F, F).T
-        alone = own <= LEAST_NOISE_SHARE  # the only variable in its component
-        divisor = np.where(alone, 1.0, own)[some.of_row]
-        errors = np.where(alone[some.of_row], own_cells, left / divisor)
-        errors[some.missing[some.of_row]] = 0.0
-        outside = np.delete(Z, self.used, axis=1)
-        return float(weights @ (errors**2).sum(axis=1) + weights @ (outside**2).sum(axis=1))
+        used_patterns = Patterns(patterns.missing[:, self.used], patterns.of_row, patterns.weight)
+        used_cells = Z[:, self.used]
+        expectation = expect(used_cells, used_patterns, F, self.noise)
+        residuals = used_cells - expectation.scores @ F.T
+        precisions = 1.0 - expectation.inverses.reshape(len(used_patterns.weight), -1) @ outers(F, F).T
+        is_single = precisions <= LEAST_NOISE_SHARE  # the only variable in its component
+        divisor = np.where(is_single, 1.0, precisions)[used_patterns.of_row]
+        errors = np.where(is_single[used_patterns.of_row], used_cells, residuals / divisor)
+        errors[used_patterns.missing[used_patterns.of_row]] = 0.0
+        unused_cells = np.delete(Z, self.used, axis=1)
+        return float(weights @ (errors**2).sum(axis=1) + weights @ (unused_cells**2).sum(axis=1))
 
 
 #: Up to this many variables the errors of many fits are computed at once.
@@ -208,11 +215,13 @@ def batched_press(V: np.ndarray, S: np.ndarray, products: np.ndarray) -> np.ndar
     products : ndarray of shape (f, p, p)
         Cross-products of the held-out rows, centred and scaled by the other rows.
     """
-    W, shrunk, own = _batched_models(V, S)
+    W, shrunk, divisors = _batched_models(V, S)
     image = products @ W
     squares = np.diagonal(products, axis1=1, axis2=2)
-    left = squares - 2.0 * (shrunk * image).sum(axis=-1) + ((shrunk @ (W.mT @ image)) * shrunk).sum(axis=-1)
-    return np.asarray((left / own**2).sum(axis=-1))
+    residual_squares = (
+        squares - 2.0 * (shrunk * image).sum(axis=-1) + ((shrunk @ (W.mT @ image)) * shrunk).sum(axis=-1)
+    )
+    return np.asarray((residual_squares / divisors**2).sum(axis=-1))
 
 
 #: Held-out rows, shape (n, p), centred and scaled by the other rows, and weights of their cells.
@@ -224,9 +233,11 @@ def batched_squares(V: np.ndarray, S: np.ndarray, cells: Sequence[WeightedCells]
 
     `V` and `S` are those of :func:`batched_press`.
     """
-    W, shrunk, own = _batched_models(V, S)
+    W, shrunk, divisors = _batched_models(V, S)
     sums = [
-        (((Z - (Z @ W[:, fold]) @ shrunk[:, fold].mT) / own[:, fold, None]) ** 2 * weights).sum(axis=(1, 2))
+        (((Z - (Z @ W[:, fold]) @ shrunk[:, fold].mT) / divisors[:, fold, None]) ** 2 * weights).sum(
+            axis=(1, 2)
+        )
         for fold, (Z, weights) in enumerate(cells)
     ]
     return np.stack(sums, axis=1)
@@ -241,16 +252,20 @@ def _batched_models(V: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarra
     p = V.shape[2]
     total = np.trace(S, axis1=1, axis2=2)
     lengths, turn = np.linalg.eigh(V.mT @ V)
-    some = lengths > 1e-10 * lengths[..., -1:]  # the others are zero up to rounding: dependent loadings
-    Q = V @ (turn * np.where(some, 1.0 / np.sqrt(np.where(some, lengths, 1.0)), 0.0)[..., None, :])
+    # lengths of dependent loadings are zero up to rounding
+    is_positive = lengths > 1e-10 * lengths[..., -1:]
+    Q = V @ (
+        turn * np.where(is_positive, 1.0 / np.sqrt(np.where(is_positive, lengths, 1.0)), 0.0)[..., None, :]
+    )
     variances, axes = np.linalg.eigh(Q.mT @ (S @ Q))
-    left_over = (total - variances.sum(axis=-1)) / (p - some.sum(axis=-1))
-    noise = np.maximum(left_over, LEAST_NOISE_SHARE * total / p)[..., None]
+    residual_variance = (total - variances.sum(axis=-1)) / (p - is_positive.sum(axis=-1))
+    noise = np.maximum(residual_variance, LEAST_NOISE_SHARE * total / p)[..., None]
     W = Q @ axes
     shrunk = W * (1.0 - noise / np.maximum(variances, noise))[..., None, :]
-    own = 1.0 - (shrunk * W).sum(axis=-1)
-    by_mean = (own <= LEAST_NOISE_SHARE) | ~V.any(axis=-1)  # the only variable in its component, or unused
-    return W, np.where(by_mean[..., None], 0.0, shrunk), np.where(by_mean, 1.0, own)
+    precisions = 1.0 - (shrunk * W).sum(axis=-1)
+    # the only variable in its component, or unused
+    by_mean = (precisions <= LEAST_NOISE_SHARE) | ~V.any(axis=-1)
+    return W, np.where(by_mean[..., None], 0.0, shrunk), np.where(by_mean, 1.0, precisions)
 
 
 # --- held-out rows --------------------------------------------------------------------------------
@@ -313,22 +328,26 @@ class HeldRows(HeldOutRows):
 
     columns: Callable[[np.ndarray], np.ndarray]
 
-    def block(self, some: np.ndarray) -> np.ndarray:
+    def block(self, indices: np.ndarray) -> np.ndarray:
         """Return the cross-products, shape (u, u), of u variables, given their indices."""
-        Z = self.columns(some)
+        Z = self.columns(indices)
         return Z.T @ Z
 
     def press(self, models: Sequence[SparseModel]) -> np.ndarray:
         used = np.unique(np.concatenate([model.used for model in models]))
         Z = self.columns(used)
-        found = np.empty(len(models))
+        sums = np.empty(len(models))
         for i, model in enumerate(models):
             places = np.searchsorted(used, model.used)
-            own = Z if len(places) == len(used) else Z[:, places]
+            model_rows = Z if len(places) == len(used) else Z[:, places]
             by_rows = model.groups is None
             squares = self.squares
-            found[i] = model.press_rows(squares, own) if by_rows else model.press(squares, own.T @ own)
-        return found
+            sums[i] = (
+                model.press_rows(squares, model_rows)
+                if by_rows
+                else model.press(squares, model_rows.T @ model_rows)
+            )
+        return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,7 +370,7 @@ class MeasuredCells(HeldOutRows):
     row_weights: np.ndarray
 
     def press(self, models: Sequence[SparseModel]) -> np.ndarray:
-        return np.array([one.press_measured(self.Z, self.patterns, self.row_weights) for one in models])
+        return np.array([model.press_measured(self.Z, self.patterns, self.row_weights) for model in models])
 
 
 def measured_cells(Z: np.ndarray, weights: np.ndarray | None) -> MeasuredCells:
@@ -421,7 +440,7 @@ class MomentFolds(Folds):
     def __init__(self, X: Any, weights: np.ndarray | None, labels: np.ndarray, rules: Rules):
         self.repeats, self.count, self.rules = len(labels), int(labels.max()) + 1, rules
         X = X.tocsr() if is_sparse(X) else X
-        folds = [np.flatnonzero(of_row == fold) for of_row, fold in product(labels, range(self.count))]
+        folds = [np.flatnonzero(division == fold) for division, fold in product(labels, range(self.count))]
         weights_of_folds = [None if weights is None else weights[rows] for rows in folds]
         self.rows = [  # with positive weight
             int(rows.size if w is None else np.count_nonzero(w))
@@ -449,19 +468,21 @@ class MomentFolds(Folds):
         self.unit = units.unit
 
     def _split(self, number: int) -> tuple[Operator, HeldOutRows]:
-        first = number // self.count * self.count
-        others = CrossProducts(len(self.rules.names))
+        first_fold = number // self.count * self.count
+        training_sums = CrossProducts(len(self.rules.names))
         rows = 0
-        for i in range(first, first + self.count):
+        for i in range(first_fold, first_fold + self.count):
             if i != number:
-                others.merge(self.parts[i])
+                training_sums.merge(self.parts[i])
                 rows += self.rows[i]
-        standard, op = self.rules.of_sums(others, rows)
-        own = self.parts[number]
+        standard, op = self.rules.of_sums(training_sums, rows)
+        fold_sums = self.parts[number]
         op.unit *= self.unit
-        products = own.about(standard.mean) / np.outer(standard.scale, standard.scale) * self.unit**2
-        held = HeldMoments(own.weight, np.diag(products), lambda some: products[np.ix_(some, some)])
-        return op, held
+        products = fold_sums.about(standard.mean) / np.outer(standard.scale, standard.scale) * self.unit**2
+        holdout = HeldMoments(
+            fold_sums.weight, np.diag(products), lambda indices: products[np.ix_(indices, indices)]
+        )
+        return op, holdout
 
 
 def _sums(X: Any, weights: np.ndarray | None) -> CrossProducts:
@@ -477,9 +498,9 @@ class PlainRows:
 
     X: Any
 
-    def __call__(self, which: np.ndarray) -> tuple[Any, Any]:
+    def __call__(self, mask: np.ndarray) -> tuple[Any, Any]:
         """Return the rows in a mask, and all other rows."""
-        parts = self.X[np.flatnonzero(which)], self.X[np.flatnonzero(~which)]
+        parts = self.X[np.flatnonzero(mask)], self.X[np.flatnonzero(~mask)]
         return (parts[0].tocsc(), parts[1].tocsc()) if is_sparse(self.X) else parts
 
 
@@ -514,22 +535,22 @@ class RowFolds(Folds):
 
     def _split(self, number: int) -> tuple[Operator, HeldOutRows]:
         out = self.labels[number // self.count] == number % self.count
-        training, own = self.columns(~out)
+        training, fold_rows = self.columns(~out)
         w, v = (None, None) if self.weights is None else (self.weights[~out], self.weights[out])
         if self.rules.missing_rule is None:
             standard, op = self.rules.of_rows(training, w)
-            return op, _held_rows(own, v, standard)
+            return op, _held_rows(fold_rows, v, standard)
         standard, op = self.rules.of_rows(training, w, rank_of(self.k_em, self.k, w, training.shape))
-        return op, measured_cells((own - standard.mean) / standard.scale, v)
+        return op, measured_cells((fold_rows - standard.mean) / standard.scale, v)
 
 
 def _held_rows(X: Any, weights: np.ndarray | None, standard: Standardisation) -> HeldRows:
     """Return held-out rows, which are centred and scaled by `standard` when they are used."""
 
-    def columns(some: np.ndarray) -> np.ndarray:
-        part = X[:, some]
+    def columns(indices: np.ndarray) -> np.ndarray:
+        part = X[:, indices]
         part = part.toarray() if is_sparse(part) else np.asarray(part, dtype=float)
-        Z = (part - standard.mean[some]) / standard.scale[some]
+        Z = (part - standard.mean[indices]) / standard.scale[indices]
         return Z if weights is None else Z * np.sqrt(weights)[:, None]
 
     p = X.shape[1]
@@ -570,11 +591,11 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool, copie
             f"One of the {count} folds is empty, since rows that belong together, and equal rows, are in the "
             "same fold: give fewer folds, or another rng."
         )
-    least = n - max(rows)
-    if least < k + 2:
-        fewer = f", or at most {plural(least - 2, 'component')}" if least > 2 else ""
+    rows_outside = n - max(rows)
+    if rows_outside < k + 2:
+        fewer = f", or at most {plural(rows_outside - 2, 'component')}" if rows_outside > 2 else ""
         raise TooFewRowsError(
-            f"The rows outside a fold, {least}, are too few for {plural(k, 'component')}; give more "
+            f"The rows outside a fold, {rows_outside}, are too few for {plural(k, 'component')}; give more "
             f"folds{fewer}."
         )
 
@@ -640,9 +661,9 @@ def divided(
     places, w = groups.in_data
     if len(places) > rows.n:
         measured, X = ((M.tocsr() if is_sparse(M) else M)[places] for M in (measured, X))
-    kept = np.ones(len(places), dtype=bool) if w is None else w > 0
-    sizes = w if w is not None and groups.counts else kept
-    in_folds = [kept & (one == fold) for one in labels for fold in range(count)]
+    has_weight = np.ones(len(places), dtype=bool) if w is None else w > 0
+    sizes = w if w is not None and groups.counts else has_weight
+    in_folds = [has_weight & (division == fold) for division in labels for fold in range(count)]
     counts = [int(sizes[in_fold].sum()) for in_fold in in_folds]
     if groups.copies:
         alike = groups.alike[np.argsort(groups.rows)]
@@ -660,16 +681,21 @@ def divided(
         parts = RowFolds(columns, w, labels, rules, rank, k)
     else:
         parts = MomentFolds(X, w, labels, rules)
-    if not kept.all():
-        measured, labels = (measured.tocsr() if is_sparse(measured) else measured)[kept], labels[:, kept]
+    if not has_weight.all():
+        measured, labels = (
+            (measured.tocsr() if is_sparse(measured) else measured)[has_weight],
+            labels[:, has_weight],
+        )
     if rows.covariates is None:
-        constant = constant_among(measured, [one != fold for one in labels for fold in range(parts.count)])
+        constant = constant_among(
+            measured, [division != fold for division in labels for fold in range(parts.count)]
+        )
     else:  # residuals differ in every fold
         splits = range(parts.count * parts.repeats)
         constant = [constant_in(parts.split(number)[0], rows.op) for number in splits]
-    within = "Whole levels of the covariate are held out, and centred by their own rows."
+    covariate_remark = "Whole levels of the covariate are held out, and centred by their own rows."
     remarks = (
-        within * (columns is not None and clusters_within(rows, design) is not None),
+        covariate_remark * (columns is not None and clusters_within(rows, design) is not None),
         constant_remark(constant, "training sets of the folds", names),
     )
     parts.remark = " ".join(filter(None, remarks))
