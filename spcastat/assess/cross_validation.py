@@ -54,10 +54,10 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
         If a cardinality is not possible, or `cards` is empty.
     """
     if cards is None:
-        last = max(p if rank is None else rank, 10)
+        largest_card = max(p if rank is None else rank, 10)
         # Ten cardinalities above 10
-        further = np.geomspace(10, last, 10).round().astype(int).tolist()
-        cards = sorted({*range(1, min(p, 10) + 1), *(card for card in further if card <= p), p})
+        grid = np.geomspace(10, largest_card, 10).round().astype(int).tolist()
+        cards = sorted({*range(1, min(p, 10) + 1), *(card for card in grid if card <= p), p})
     elif is_single(cards):
         end = int(cards) + 1 if is_whole(cards) and 0 < int(cards) <= p else 9
         raise CardinalityError(
@@ -68,16 +68,16 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
         raise CardinalityError(
             f"cards contains more than {MOST_FITS:,} cardinalities, the maximum; give fewer."
         )
-    found: dict[Any, CardinalitySet] = {}
+    card_sets: dict[Any, CardinalitySet] = {}
     for card in cards:
-        wanted = cardinalities(card, k, p, "cards")
-        found[wanted[0] if is_single(card) and not isinstance(card, Mapping) else wanted] = wanted
-    if not found:
+        card_set = cardinalities(card, k, p, "cards")
+        card_sets[card_set[0] if is_single(card) and not isinstance(card, Mapping) else card_set] = card_set
+    if not card_sets:
         raise CardinalityError("cards is empty; give one cardinality or more.")
-    if len({isinstance(key, tuple) for key in found}) > 1:
+    if len({isinstance(key, tuple) for key in card_sets}) > 1:
         raise CardinalityError("cards mixes numbers and sequences; give either numbers or sequences.")
-    keys = sorted(found, key=lambda key: (sum(found[key]), found[key]))
-    return keys, [found[key] for key in keys]
+    keys = sorted(card_sets, key=lambda key: (sum(card_sets[key]), card_sets[key]))
+    return keys, [card_sets[key] for key in keys]
 
 
 def fit_path(op: Operator, plan: Plan, cards: Sequence[CardinalitySet], seed: int) -> list[Fit]:
@@ -112,9 +112,9 @@ def fit_path(op: Operator, plan: Plan, cards: Sequence[CardinalitySet], seed: in
     fits: list[Fit] = []
     with stage("path", len(cards), "fits") as advance:
         for card in cards:
-            before = fits[-1].solution.V.T[None] if fits else None
+            start_loadings = fits[-1].solution.V.T[None] if fits else None
             rng = np.random.default_rng(seed)
-            fits.append(run(op, plan.with_card(card), k, rng, before))
+            fits.append(run(op, plan.with_card(card), k, rng, start_loadings))
             advance(1)
     return fits
 
@@ -168,7 +168,7 @@ class Fitter:
         self,
         ops: Sequence[Operator],
         cards: Sequence[CardinalitySet],
-        near: Sequence[np.ndarray] | None = None,
+        near_loadings: Sequence[np.ndarray] | None = None,
     ) -> list[list[np.ndarray]]:
         """Fit each cardinality to several data sets with the same variables.
 
@@ -181,7 +181,7 @@ class Fitter:
         ----------
         ops : sequence of Operator
         cards : sequence of tuples of k ints
-        near : sequence of ndarray of shape (p, k), optional
+        near_loadings : sequence of ndarray of shape (p, k), optional
             For each cardinality, loadings near the solution, such as those fitted to all rows.
 
         Returns
@@ -192,9 +192,13 @@ class Fitter:
         starts_of_sets = [[U, varimax(U)] if self.k > 1 else [U] for U in leading]
         if self.plan is not None:  # other methods start from PCA themselves
             starts_of_sets = [starts[1:] for starts in starts_of_sets]
-        additions: Sequence[list[np.ndarray]] = [[]] * len(cards) if near is None else [[V] for V in near]
+        additions: Sequence[list[np.ndarray]] = (
+            [[]] * len(cards) if near_loadings is None else [[V] for V in near_loadings]
+        )
         starts = [[[*starts, *addition] for starts in starts_of_sets] for addition in additions]
-        return [list(path) for path in zip(*self.fits(ops, cards, starts, near is None), strict=True)]
+        return [
+            list(path) for path in zip(*self.fits(ops, cards, starts, near_loadings is None), strict=True)
+        ]
 
     def fits(
         self,
@@ -220,29 +224,36 @@ class Fitter:
         list of list of ndarray of shape (p, k)
             For each cardinality the fits to all data sets.
         """
-        m, found = len(ops), list[list[np.ndarray]]()
+        m, fits_of_cards = len(ops), list[list[np.ndarray]]()
         if self.plan is not None or self.solver is not None or ops[0].p > GRAM_LIMIT:
             solver = self.solver or Joint(objective=self.objective)
-            for card, given in zip(cards, starts, strict=True):
-                both = [[*own, *(fits[i] for fits in found[-1:])] for i, own in enumerate(given)]
+            for card, card_starts in zip(cards, starts, strict=True):
+                fit_starts = [
+                    [*set_starts, *(fits[i] for fits in fits_of_cards[-1:])]
+                    for i, set_starts in enumerate(card_starts)
+                ]
                 if self.plan is None:
-                    found.append(replace(solver, card=card).nearby_optima(ops, both))
+                    fits_of_cards.append(replace(solver, card=card).nearby_optima(ops, fit_starts))
                 else:
-                    found.append([self.run(op, card, V).solution.V for op, V in zip(ops, both, strict=True)])
-            return found
-        whole, parts = several(ops, cards[-1], self.objective), alike(cards, m)
+                    fits_of_cards.append(
+                        [self.run(op, card, V).solution.V for op, V in zip(ops, fit_starts, strict=True)]
+                    )
+            return fits_of_cards
+        full_criterion, parts = several(ops, cards[-1], self.objective), alike(cards, m)
         # components with the same cardinality in every set may change places
-        each = list(zip(*cards, strict=True))
-        kinds = tuple(map(each.index, each))
-        criteria = [whole.sized(cards[part], m, kinds) for part in parts]
-        near: list[Sequence[np.ndarray]] = [own for given in starts for own in given]
+        component_cards = list(zip(*cards, strict=True))
+        kinds = tuple(map(component_cards.index, component_cards))
+        criteria = [full_criterion.sized(cards[part], m, kinds) for part in parts]
+        near_starts: list[Sequence[np.ndarray]] = [
+            set_starts for card_starts in starts for set_starts in card_starts
+        ]
         for sweeps in (8, 4) if from_neighbours else (8,):
             flat: list[np.ndarray] = []
             for criterion, part in zip(criteria, parts, strict=True):
-                own = near[part.start * m : part.stop * m]
-                swept = sweep(criterion, fits_at_starts(criterion, own), sweeps)
-                flat += list(criterion.dense(best_of_each(reordered(criterion, swept), len(own))))
-            near = list(zip(flat, flat[:m] + flat[:-m], flat[m:] + flat[-m:], strict=True))
+                part_starts = near_starts[part.start * m : part.stop * m]
+                swept = sweep(criterion, fits_at_starts(criterion, part_starts), sweeps)
+                flat += list(criterion.dense(best_of_each(reordered(criterion, swept), len(part_starts))))
+            near_starts = list(zip(flat, flat[:m] + flat[:-m], flat[m:] + flat[-m:], strict=True))
         return [flat[i : i + m] for i in range(0, len(flat), m)]
 
     def run(self, op: Operator, card: CardinalitySet, starts: Sequence[np.ndarray] = ()) -> Fit:
@@ -250,8 +261,8 @@ class Fitter:
         assert self.plan is not None
         plan = self.plan.of_samples()
         takes = isinstance(plan.solver, JointSolver) and plan.solver.uses_starts
-        given = np.stack([V.T for V in starts]) if takes and starts else None
-        return run(op, plan.with_card(card), self.k, np.random.default_rng(self.seed), given)
+        start_loadings = np.stack([V.T for V in starts]) if takes and starts else None
+        return run(op, plan.with_card(card), self.k, np.random.default_rng(self.seed), start_loadings)
 
 
 #: Sets of cardinalities are swept together if their blocks of covariance matrices have at most this many more
@@ -266,10 +277,10 @@ def alike(cards: Sequence[CardinalitySet], m: int) -> list[slice]:
     """
     squares, firsts = np.square(cards), [0]
     for i in range(1, len(cards)):
-        own = squares[firsts[-1] : i + 1]
-        if m * (own.max(axis=0) - own).sum() > BLOCK_ROOM:
+        run_squares = squares[firsts[-1] : i + 1]
+        if m * (run_squares.max(axis=0) - run_squares).sum() > BLOCK_ROOM:
             firsts.append(i)
-    return [slice(first, end) for first, end in pairwise([*firsts, len(cards)])]
+    return [slice(start, end) for start, end in pairwise([*firsts, len(cards)])]
 
 
 # --- cross-validation -----------------------------------------------------------------------------
@@ -291,28 +302,32 @@ class _Job:
     def __call__(self, numbers: Sequence[int]) -> list[tuple[np.ndarray, float, float]]:
         parted = [self.folds.split(number) for number in numbers]
         fits = self.fitted([op for op, _ in parted], numbers)
-        found = []
-        for (op, held), loadings in zip(parted, fits, strict=True):
-            if isinstance(held, HeldMoments | HeldRows) and self.groups is None and op.p <= BATCH_VARIABLES:
-                every = np.arange(op.p)
-                moments = op.block(every)[None], held.block(every)[None]
+        sums_of_folds = []
+        for (op, holdout), loadings in zip(parted, fits, strict=True):
+            if (
+                isinstance(holdout, HeldMoments | HeldRows)
+                and self.groups is None
+                and op.p <= BATCH_VARIABLES
+            ):
+                all_columns = np.arange(op.p)
+                moments = op.block(all_columns)[None], holdout.block(all_columns)[None]
                 errors = batched_press(np.array(loadings)[:, None], *moments)[:, 0]
             else:
-                errors = held.press([SparseModel.of(V, op, self.groups) for V in loadings])
-            found.append((errors, float(held.squares.sum()), held.weight))
-        return found
+                errors = holdout.press([SparseModel.of(V, op, self.groups) for V in loadings])
+            sums_of_folds.append((errors, float(holdout.squares.sum()), holdout.weight))
+        return sums_of_folds
 
 
 def errors_by_fold(
-    folds: Folds, fitted: Fitted, together: int, n_jobs: int, what: str, groups: np.ndarray | None = None
+    folds: Folds, fitted: Fitted, together: int, n_jobs: int, label: str, groups: np.ndarray | None = None
 ) -> Errors:
     """Return the errors of loadings fitted to the rows outside each fold, `together` folds at once."""
     n, shape = folds.count * folds.repeats, (folds.repeats, folds.count)
     job = _Job(folds, fitted, groups)
-    found = run_jobs(job, n, n_jobs=n_jobs, what=what, unit="folds", together=together)
-    if found.interrupted:
+    finished = run_jobs(job, n, n_jobs=n_jobs, what=label, unit="folds", together=together)
+    if finished.interrupted:
         raise KeyboardInterrupt
-    press, mean, weight = map(np.array, zip(*found.results, strict=True))
+    press, mean, weight = map(np.array, zip(*finished.results, strict=True))
     return Errors(press.reshape(*shape, -1), mean.reshape(shape), weight.reshape(shape))
 
 
@@ -320,7 +335,7 @@ def cross_validate(
     folds: Folds,
     fitter: Fitter,
     cards: Sequence[CardinalitySet],
-    near: list[np.ndarray],
+    full_fits: list[np.ndarray],
     dense: bool,
     n_jobs: int,
 ) -> Errors:
@@ -331,7 +346,7 @@ def cross_validate(
     folds : Folds
     fitter : Fitter
     cards : sequence of tuples of k ints
-    near : list of ndarray of shape (p, k)
+    full_fits : list of ndarray of shape (p, k)
         The fits to all rows, used as one of several starts in each fold.
     dense : bool
         Whether dense PCA with as many components is added as the last candidate.
@@ -343,7 +358,7 @@ def cross_validate(
     KeyboardInterrupt
         If the computation is interrupted, as errors of some folds only cannot be compared.
     """
-    p, paths = len(folds.rules.names), partial(_along_path, fitter, cards, near, dense)
+    p, paths = len(folds.rules.names), partial(_along_path, fitter, cards, full_fits, dense)
     at_once = batch_size(p) if fitter.plan is None else 1
     return errors_by_fold(folds, paths, at_once, n_jobs, "cross-validation", fitter.groups(p))
 
@@ -351,13 +366,13 @@ def cross_validate(
 def _along_path(
     fitter: Fitter,
     cards: Sequence[CardinalitySet],
-    near: list[np.ndarray],
+    full_fits: list[np.ndarray],
     dense: bool,
     ops: list[Operator],
     _: Any,
 ) -> list[list[np.ndarray]]:
     """Return the fits of each cardinality outside each fold, followed by dense PCA with `dense`."""
-    paths = fitter.paths(ops, cards, near)
+    paths = fitter.paths(ops, cards, full_fits)
     if not dense:
         return paths
     return [[*path, op.leading(fitter.k)[1]] for op, path in zip(ops, paths, strict=True)]
@@ -384,8 +399,8 @@ def _refitted(
 ) -> list[list[np.ndarray]]:
     """Return for each fold the loadings of the method, in a list."""
     rngs = [draw_generator(seed, number) for number in numbers]
-    begun = [refit.draw_starts(op, rng) for op, rng in zip(ops, rngs, strict=True)]
-    return [[V] for V in refit.fitted_loadings(ops, begun)]
+    starts = [refit.draw_starts(op, rng) for op, rng in zip(ops, rngs, strict=True)]
+    return [[V] for V in refit.fitted_loadings(ops, starts)]
 
 
 # --- rules ----------------------------------------------------------------------------------------
@@ -434,16 +449,21 @@ class Limit:
     cells: int
     share: float = 0.9
 
-    def price(self, within: int) -> float:
+    def price(self, sparsest_size: int) -> float:
         """Return the required improvement per further loading, relative to the mean of the fit.
 
-        `within` is the number of loadings of the sparsest fit that predicts as well as the best. If that fit
-        is sparse, even small loadings are unlikely to be noise, and are kept.
+        `sparsest_size` is the number of loadings of the sparsest fit that predicts as well as the best. If
+        that fit is sparse, even small loadings are unlikely to be noise, and are kept.
         """
-        return float(PARSIMONY.worth * np.sqrt(within / self.cells))
+        return float(PARSIMONY.worth * np.sqrt(sparsest_size / self.cells))
 
-    def passed(
-        self, explained: np.ndarray, surely: np.ndarray, sizes: np.ndarray, within: int, best: float
+    def passing_fits(
+        self,
+        explained: np.ndarray,
+        surely: np.ndarray,
+        sizes: np.ndarray,
+        sparsest_fit: int,
+        best_share: float,
     ) -> np.ndarray:
         """Return for each of m fits whether no larger fit is worth its further loadings, shape (m,).
 
@@ -455,26 +475,30 @@ class Limit:
             Whether fit j predicts better than fit i by more than one standard error.
         sizes : ndarray of shape (m,)
             Number of loadings s of each fit.
-        within : int
+        sparsest_fit : int
             Index of the sparsest fit that predicts as well as the best.
-        best : float
+        best_share : float
             The largest share of all fits, dense PCA included.
 
         Notes
         -----
         A larger fit with s' loadings is worth it if it is better by more than one standard error and by more
-        than .2 sqrt(q) (s' - s) g / s, where q is the share of loadings of `within`. A fit does not pass if
-        one with no more loadings predicts better, clearly or not, or if it explains less than a share
+        than .2 sqrt(q) (s' - s) g / s, where q is the share of loadings of `sparsest_fit`. A fit does not
+        pass if one with no more loadings predicts better, clearly or not, or if it explains less than a share
         `least_kept` of what the best explains: where a few rows dominate the errors, no fit is clearly better
         than another, and the fit with the fewest loadings would pass.
         """
         explained = np.maximum(explained, 0.0)
-        each = self.price(int(sizes[within])) * explained / sizes
-        further = sizes - sizes[:, None]
-        worth = surely & (further > 0) & (explained - explained[:, None] > further * each[:, None])
+        price = self.price(int(sizes[sparsest_fit])) * explained / sizes
+        further_loadings = sizes - sizes[:, None]
+        worth = (
+            surely
+            & (further_loadings > 0)
+            & (explained - explained[:, None] > further_loadings * price[:, None])
+        )
         beaten = (explained > explained[:, None]) & (sizes <= sizes[:, None])
-        enough = explained >= PARSIMONY.least_kept * best
-        return np.asarray(~(worth | beaten).any(axis=1) & enough)
+        is_sufficient = explained >= PARSIMONY.least_kept * best_share
+        return np.asarray(~(worth | beaten).any(axis=1) & is_sufficient)
 
 
 def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> tuple[int, int]:
@@ -494,18 +518,20 @@ def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> 
     limit : Limit
     """
     m = len(sizes)
-    error, most = errors.error[:m], 1.0 - float(errors.error.min())
-    best = min(range(m), key=lambda i: (error[i], sizes[i]))
-    away, se = errors.excess(best)
-    width = np.full(m, errors.spread(errors.relative)[best]) if rule == "1se" else se[:m]
-    within = _sparsest(away[:m] <= width, sizes, error)
+    error, best_share = errors.error[:m], 1.0 - float(errors.error.min())
+    best_fit = min(range(m), key=lambda i: (error[i], sizes[i]))
+    excess, se = errors.excess(best_fit)
+    width = np.full(m, errors.spread(errors.relative)[best_fit]) if rule == "1se" else se[:m]
+    sparsest_fit = _sparsest(excess[:m] <= width, sizes, error)
     if rule == "keep":
-        enough = 1.0 - error >= limit.share * most - 1e-12
-        return (_sparsest(enough, sizes, error) if enough.any() and most > 0 else best), best
+        mask = 1.0 - error >= limit.share * best_share - 1e-12
+        return (_sparsest(mask, sizes, error) if mask.any() and best_share > 0 else best_fit), best_fit
     if rule != "worth":
-        return (best if rule == "min" else within), best
-    passed = limit.passed(1.0 - error, errors.surely(m), np.array(sizes), within, most)
-    return (_sparsest(passed, sizes, error) if passed.any() else best), best
+        return (best_fit if rule == "min" else sparsest_fit), best_fit
+    passing_fits = limit.passing_fits(
+        1.0 - error, errors.surely(m), np.array(sizes), sparsest_fit, best_share
+    )
+    return (_sparsest(passing_fits, sizes, error) if passing_fits.any() else best_fit), best_fit
 
 
 def by_ebic(
@@ -522,18 +548,18 @@ def by_ebic(
     sizes, rule, limit
         See :func:`by_errors`. A difference of 2 in EBIC takes the place of one standard error.
     """
-    best = int(np.argmin(values))
-    within = _sparsest(values < values[best] + PARSIMONY.bare_mention, sizes, values)
+    best_fit = int(np.argmin(values))
+    sparsest_fit = _sparsest(values < values[best_fit] + PARSIMONY.bare_mention, sizes, values)
     if rule != "worth":
-        return (best if rule == "min" else within), best
+        return (best_fit if rule == "min" else sparsest_fit), best_fit
     explained, surely = 1.0 - errors, values[:, None] - values > PARSIMONY.bare_mention
-    most = float(explained[~surely.any(axis=1)].max())
-    passed = limit.passed(explained, surely, np.array(sizes), within, most)
-    return (_sparsest(passed, sizes, errors) if passed.any() else best), best
+    best_share = float(explained[~surely.any(axis=1)].max())
+    passing_fits = limit.passing_fits(explained, surely, np.array(sizes), sparsest_fit, best_share)
+    return (_sparsest(passing_fits, sizes, errors) if passing_fits.any() else best_fit), best_fit
 
 
-def _sparsest(which: np.ndarray, sizes: Sequence[int], errors: np.ndarray) -> int:
-    return min(np.flatnonzero(which).tolist(), key=lambda i: (sizes[i], errors[i]))
+def _sparsest(mask: np.ndarray, sizes: Sequence[int], errors: np.ndarray) -> int:
+    return min(np.flatnonzero(mask).tolist(), key=lambda i: (sizes[i], errors[i]))
 
 
 # --- errors by fold ------------------------------------------------------------------------------
@@ -599,10 +625,10 @@ class Errors:
         """Relative error of each candidate, shape (m,)."""
         return self.average(self.relative)
 
-    def excess(self, other: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the difference of each error from that of candidate `other`, and its standard error."""
-        away = self.relative - self.relative[:, :, other : other + 1]
-        return self.average(away), self.spread(away)
+    def excess(self, reference: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the difference of each error from that of candidate `reference`, and its standard error."""
+        difference = self.relative - self.relative[:, :, reference : reference + 1]
+        return self.average(difference), self.spread(difference)
 
     def predicted(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the share of the variance that each candidate predicts, and its standard error, shape (m,).
@@ -615,4 +641,4 @@ class Errors:
     def surely(self, m: int) -> np.ndarray:
         """Return whether candidate j is better than i by more than one standard error, shape (m, m)."""
         differences = [self.excess(j) for j in range(m)]
-        return np.stack([(away > se)[:m] for away, se in differences], axis=1)
+        return np.stack([(excess > se)[:m] for excess, se in differences], axis=1)

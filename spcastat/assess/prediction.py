@@ -121,14 +121,14 @@ class Prediction:
     @property
     def counts_pca(self) -> bool:
         """Whether a number counts by PCA, with more than p loadings."""
-        return any(addition.counts and addition.further for addition in self._comparison[1])
+        return any(addition.counts and addition.density for addition in self._comparison[1])
 
     @property
     def by_division(self) -> tuple[int, ...]:
         """The number by every division into folds alone."""
         sparse = list(self.errors.divisions())
         dense = [None] * len(sparse) if self.dense_errors is None else self.dense_errors.divisions()
-        return tuple(self._counted(*both)[0] for both in zip(sparse, dense, strict=True))
+        return tuple(self._counted(*pair)[0] for pair in zip(sparse, dense, strict=True))
 
     @property
     def table(self) -> pd.DataFrame:
@@ -138,7 +138,9 @@ class Prediction:
         """
         additions = self._comparison[1]
         columns = ["predicted", "gain", "gain_se", "counts"]
-        rows = [(one.predicted, one.gain, one.gain_se, one.counts) for one in additions]
+        rows = [
+            (addition.predicted, addition.gain, addition.gain_se, addition.counts) for addition in additions
+        ]
         return pd.DataFrame(rows, columns=columns).astype({"counts": bool})
 
     @property
@@ -154,21 +156,21 @@ class Prediction:
 
     def _counted(self, errors: Errors, dense: Errors | None) -> tuple[int, list[_Addition]]:
         """Return the number, and the comparison of every number with the last one that counts."""
-        last, reference, further, additions = 0, errors.of_means, 0, list[_Addition]()
+        last_number, reference, density, additions = 0, errors.of_means, 0, list[_Addition]()
         for k in range(1, errors.press.shape[2] + 1):
-            addition = self._addition(errors, k, reference, k - last)
-            if dense is not None and k == last + 1 and k > 1:
-                price = 1 + PREDICTION.price_of_density * (k - 1 - further)
+            addition = self._addition(errors, k, reference, k - last_number)
+            if dense is not None and k == last_number + 1 and k > 1:
+                price = 1 + PREDICTION.price_of_density * (k - 1 - density)
                 of_pca = self._addition(dense, k, reference, price, k - 1)
                 if of_pca.counts and not (addition.counts and addition.surplus >= of_pca.surplus):
                     addition = of_pca
             additions.append(addition)
             if addition.counts:
-                last, reference, further = k, addition.relative, addition.further
-        return last, additions
+                last_number, reference, density = k, addition.relative, addition.density
+        return last_number, additions
 
     def _addition(
-        self, errors: Errors, k: int, reference: np.ndarray, price: float, further: int = 0
+        self, errors: Errors, k: int, reference: np.ndarray, price: float, density: int = 0
     ) -> _Addition:
         """Return the comparison of k components with the reference; the gain must be `price` x `least`."""
         relative = errors.relative[:, :, k - 1 : k]
@@ -177,7 +179,7 @@ class Prediction:
         surplus = gain - self.least * price
         predicted = 1.0 - float(errors.error[k - 1])
         counts = gain > PREDICTION.errors * gain_se and surplus >= 0
-        return _Addition(relative, predicted, gain, gain_se, surplus, counts, further)
+        return _Addition(relative, predicted, gain, gain_se, surplus, counts, density)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +197,7 @@ class _Addition:
     surplus : float
         The gain less what it must be at least.
     counts : bool
-    further : int
+    density : int
         How often the fit has p loadings more than the limit of p.
     """
 
@@ -205,13 +207,13 @@ class _Addition:
     gain_se: float
     surplus: float
     counts: bool
-    further: int
+    density: int
 
     @property
     def is_close(self) -> bool:
         """Whether the gain is within one standard error of the least with which this number counts."""
-        least = max(self.gain - self.surplus, PREDICTION.errors * self.gain_se)
-        return abs(self.gain - least) < self.gain_se
+        required_gain = max(self.gain - self.surplus, PREDICTION.errors * self.gain_se)
+        return abs(self.gain - required_gain) < self.gain_se
 
 
 def degenerate(V: np.ndarray) -> np.ndarray:
@@ -227,10 +229,10 @@ def divisions(p: int) -> int:
 def prediction(
     data: Data,
     kmax: int,
-    most: int,
+    limit: int,
     least: float,
     seed: int,
-    within: float,
+    unit: float,
     pull: bool,
     disjoint: bool,
     exceeding: Callable[[int], int],
@@ -242,12 +244,12 @@ def prediction(
     ----------
     data : Data
         Rows in memory, or a covariance matrix.
-    kmax, most : int
+    kmax, limit : int
         Number of components that are compared, and the largest number as long as the last ones count.
     least : float
         See :class:`Prediction`.
     seed : int
-    within, pull
+    unit, pull
         As for `Data.noise`.
     disjoint : bool
         Whether partitions are compared only, and not supports of rotated loadings.
@@ -256,27 +258,31 @@ def prediction(
     n_jobs : int
         Number of processes that share the folds, if there are too many variables to fit all folds at once.
     """
-    rows = data.fold_rows(PREDICTION.folds, divisions(data.p), seed, within, pull)
-    least_rows = min(int((one != fold).sum()) for one in rows.labels for fold in range(one.max() + 1))
-    most = max(1, min(most, least_rows - 1, rows.Z.shape[1] - 1))
-    predictor, end = _Predictor(rows, disjoint, n_jobs), most
-    found, dense = list[np.ndarray](), list[np.ndarray]()
-    with stage("prediction", most, "numbers of components") as advance:
-        while len(found) < end:
-            numbers = predictor.next_numbers(len(found), end)
-            found += predictor.press(numbers)
-            dense += predictor.dense_press(numbers)
+    rows = data.fold_rows(PREDICTION.folds, divisions(data.p), seed, unit, pull)
+    least_rows = min(
+        int((division != fold).sum()) for division in rows.labels for fold in range(division.max() + 1)
+    )
+    limit = max(1, min(limit, least_rows - 1, rows.Z.shape[1] - 1))
+    predictor, end = _Predictor(rows, disjoint, n_jobs), limit
+    sparse_press, dense_press = list[np.ndarray](), list[np.ndarray]()
+    with stage("prediction", limit, "numbers of components") as advance:
+        while len(sparse_press) < end:
+            numbers = predictor.next_numbers(len(sparse_press), end)
+            sparse_press += predictor.press(numbers)
+            dense_press += predictor.dense_press(numbers)
             advance(len(numbers))
-            dense_errors = predictor.errors(dense) if dense else None
-            result = Prediction(predictor.errors(found), predictor.p, least, dense_errors)
-            misses = len(found) - result.number
-            if misses >= PREDICTION.misses or (len(found) >= kmax and misses >= PREDICTION.late_misses):
+            dense_errors = predictor.errors(dense_press) if dense_press else None
+            result = Prediction(predictor.errors(sparse_press), predictor.p, least, dense_errors)
+            misses = len(sparse_press) - result.number
+            if misses >= PREDICTION.misses or (
+                len(sparse_press) >= kmax and misses >= PREDICTION.late_misses
+            ):
                 break
-            if len(found) >= kmax and most == kmax:
+            if len(sparse_press) >= kmax and limit == kmax:
                 break
             beside_noise = exceeding(result.number + 1)
             if beside_noise <= result.number:  # no more are chosen; the next one is compared for its gain
-                end = min(most, beside_noise + 1)
+                end = min(limit, beside_noise + 1)
     return result
 
 
@@ -310,38 +316,38 @@ class _Predictor:
     def _replaced_cells(self, rows: FoldRows, is_replaced: np.ndarray) -> list[WeightedCells]:
         """Return for each fold the held-out rows with replaced cells, and the weights of these cells."""
         w = weights_or_ones(rows.weights, len(rows.Z))
-        found = []
+        cells = []
         for number in range(self.count):
             out = rows.labels[number // self.folds.count] == number % self.folds.count
-            own = out & is_replaced.any(axis=1)
+            mask = out & is_replaced.any(axis=1)
             standard = rows.rules.of_rows(rows.Z[~out], w[~out])[0]
-            found.append(((rows.Z[own] - standard.mean) / standard.scale, is_replaced[own] * w[own, None]))
-        return found
+            cells.append(((rows.Z[mask] - standard.mean) / standard.scale, is_replaced[mask] * w[mask, None]))
+        return cells
 
     def _stacked(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the covariance matrices outside the folds and the cross-products inside, (f, p, p) each."""
-        every, S, H = np.arange(self.p), [], []
+        all_columns, S, H = np.arange(self.p), [], []
         for number in range(self.count):
-            op, held = self.folds.split(number)
-            assert isinstance(held, HeldMoments)
-            self.mean[number], self.weight[number] = self._totals(number, held)
-            S.append(op.block(every))
-            H.append(held.block(every))
+            op, holdout = self.folds.split(number)
+            assert isinstance(holdout, HeldMoments)
+            self.mean[number], self.weight[number] = self._totals(number, holdout)
+            S.append(op.block(all_columns))
+            H.append(holdout.block(all_columns))
         return np.stack(S), np.stack(H)
 
-    def _totals(self, number: int, held: HeldOutRows) -> tuple[float, float]:
+    def _totals(self, number: int, holdout: HeldOutRows) -> tuple[float, float]:
         """Return the sum of squares of a fold and its weight, both without replaced cells."""
-        squares, weight = float(held.squares.sum()), held.weight
+        squares, weight = float(holdout.squares.sum()), holdout.weight
         if self.replaced_cells is not None:
             Z, weights = self.replaced_cells[number]
             squares -= float((Z**2 * weights).sum())
             weight -= float(weights.sum()) / self.p
         return squares, weight
 
-    def next_numbers(self, done: int, most: int) -> range:
+    def next_numbers(self, start: int, limit: int) -> range:
         """Return the next numbers of components: one if folds are held in memory, otherwise several."""
-        step = 1 if self.stacked is not None else PREDICTION.late_misses if done else PREDICTION.misses
-        return range(done + 1, min(done + step, most) + 1)
+        step = 1 if self.stacked is not None else PREDICTION.late_misses if start else PREDICTION.misses
+        return range(start + 1, min(start + step, limit) + 1)
 
     def press(self, numbers: range) -> list[np.ndarray]:
         """Return the errors of the best fit by fold, shape (f,), for each number of components."""
@@ -350,23 +356,23 @@ class _Predictor:
             self.all_rows_set = sets_of([self.all_rows], self.eigenvectors)
             if self.stacked is not None:
                 self.sets = Matrices(self.eigenvectors, self.stacked[0])
-        near = {k: partitions(self.all_rows_set, k)[0][0] for k in numbers if k > 1}
+        start_groups = {k: partitions(self.all_rows_set, k)[0][0] for k in numbers if k > 1}
         if self.stacked is not None and self.sets is not None:
-            fits = [self.fits(self.sets, k, near.get(k)) for k in numbers]
+            fits = [self.fits(self.sets, k, start_groups.get(k)) for k in numbers]
             errors = [np.where(degenerate(V), np.inf, self._batched(V, *self.stacked)) for V in fits]
         else:
-            errors = self._press_by_fold(numbers, near)
-        return [self._best(own) for own in errors]
+            errors = self._press_by_fold(numbers, start_groups)
+        return [self._best_errors(errors_of_fits) for errors_of_fits in errors]
 
-    def _press_by_fold(self, numbers: range, near: dict[int, np.ndarray]) -> list[np.ndarray]:
+    def _press_by_fold(self, numbers: range, start_groups: dict[int, np.ndarray]) -> list[np.ndarray]:
         """Return the errors of all fits, shape (m, f), for each number of components, fold by fold."""
-        work = partial(self._of_fold, numbers, near)
-        found = run_jobs(work, self.count, n_jobs=self.n_jobs, what="folds", unit="folds")
-        if found.interrupted:
+        work = partial(self._of_fold, numbers, start_groups)
+        finished = run_jobs(work, self.count, n_jobs=self.n_jobs, what="folds", unit="folds")
+        if finished.interrupted:
             raise KeyboardInterrupt
-        by_fold, squares, weights = zip(*found.results, strict=True)
+        by_fold, squares, weights = zip(*finished.results, strict=True)
         self.mean, self.weight = np.array(squares), np.array(weights)
-        return [np.stack(one, axis=1) for one in zip(*by_fold, strict=True)]
+        return [np.stack(fold_errors, axis=1) for fold_errors in zip(*by_fold, strict=True)]
 
     def dense_press(self, numbers: Sequence[int]) -> list[np.ndarray]:
         """Return the errors of PCA by fold, shape (f,), for each number; none if folds are not in memory."""
@@ -380,7 +386,7 @@ class _Predictor:
         press = batched_press(V, S, products)
         return press if self.replaced_cells is None else press - batched_squares(V, S, self.replaced_cells)
 
-    def _best(self, errors: np.ndarray) -> np.ndarray:
+    def _best_errors(self, errors: np.ndarray) -> np.ndarray:
         """Return the errors of the best of m fits by fold, shape (f,).
 
         Fits are left out if a component has one variable or none in more than half of the folds; in the other
@@ -391,29 +397,29 @@ class _Predictor:
         return np.asarray(errors[int(np.argmin(errors.sum(axis=1)))])
 
     def _of_fold(
-        self, numbers: Sequence[int], near: dict[int, np.ndarray], number: int
+        self, numbers: Sequence[int], start_groups: dict[int, np.ndarray], number: int
     ) -> tuple[list[np.ndarray], float, float]:
         """Return the errors of all fits in a fold, shape (m,), for each number of components; its totals."""
-        op, held = self.folds.split(number)
+        op, holdout = self.folds.split(number)
         sets = sets_of([op], numbers[-1])
-        found = []
+        errors_by_number = []
         for k in numbers:
-            V = self.fits(sets, k, near.get(k))
-            models = [SparseModel.of(one, op) for one in V[:, 0]]
-            press = held.press(models)
+            V = self.fits(sets, k, start_groups.get(k))
+            models = [SparseModel.of(loadings, op) for loadings in V[:, 0]]
+            press = holdout.press(models)
             if self.replaced_cells is not None:
                 press -= [model.squares(*self.replaced_cells[number]) for model in models]
-            found.append(np.where(degenerate(V)[:, 0], np.inf, press))
-        return found, *self._totals(number, held)
+            errors_by_number.append(np.where(degenerate(V)[:, 0], np.inf, press))
+        return errors_by_number, *self._totals(number, holdout)
 
-    def fits(self, sets: DataSets, k: int, near: np.ndarray | None) -> np.ndarray:
+    def fits(self, sets: DataSets, k: int, start_groups: np.ndarray | None) -> np.ndarray:
         """Return the fits of k components, shape (m, f, p, k)."""
         if k == 1:
             numbers = sizes(min(2, self.p), self.p, 2 * PREDICTION.sizes)
             fits = [of_rotated(sets, k, numbers)]
         else:
             numbers = sizes(min(2 * k, self.p), self.p, PREDICTION.sizes)
-            fits = [pruned(sets, k, numbers, near)[1]]
+            fits = [pruned(sets, k, numbers, start_groups)[1]]
             if not self.disjoint:
                 fits.append(of_rotated(sets, k, numbers))
         if self.is_wide and not self.disjoint and isinstance(sets, Matrices):
