@@ -73,7 +73,7 @@ NOISE = NoiseTuning()
 #: Variances that differ by less than this share are equal.
 EQUAL_VARIANCES = 1e-6
 #: Takes random generators and returns the largest variances in draws from each.
-Drawn = Callable[[Sequence[np.random.Generator]], Iterable[float]]
+VarianceDraws = Callable[[Sequence[np.random.Generator]], Iterable[float]]
 
 
 @dataclass(frozen=True)
@@ -117,15 +117,15 @@ class NoiseDraws:
 
     def is_smallest(self, p_value: float) -> bool:
         """Whether no draw reached the observed value, whose p-value is then the smallest of these draws."""
-        made = self.n_draws * np.arange(1, NOISE.draws_multiple + 1)
-        return bool(np.isclose(p_value, 1.0 / (made + 1.0), rtol=1e-9, atol=0.0).any())
+        draw_counts = self.n_draws * np.arange(1, NOISE.draws_multiple + 1)
+        return bool(np.isclose(p_value, 1.0 / (draw_counts + 1.0), rtol=1e-9, atol=0.0).any())
 
     @property
     def most(self) -> int:
         """Largest number of draws for a test."""
         return NOISE.draws_multiple * self.n_draws
 
-    def p_value(self, observed: float, drawn: Drawn, first: int) -> float:
+    def p_value(self, observed: float, variances_of_draws: VarianceDraws, first_draw: int) -> float:
         """Return the p-value (1 + number of draws that reach `observed`) / (draws + 1), or an estimate of it.
 
         Drawing ends after `n_draws` draws, or a multiple, if the p-value is clearly below the level. It ends
@@ -135,35 +135,35 @@ class NoiseDraws:
         `observed`, where h is the smallest number that implies p > level after all draws. Then h over the
         number of draws is a p-value too: Besag and Clifford (1991), "Sequential Monte Carlo p-values".
         """
-        enough = max(1, int(np.floor(self.level * (self.most + 1.0))))
-        generators = (draw_generator(self.seed, first + i) for i in range(self.most))
-        made: list[float] = []
+        decisive_count = max(1, int(np.floor(self.level * (self.most + 1.0))))
+        generators = (draw_generator(self.seed, first_draw + i) for i in range(self.most))
+        values: list[float] = []
         as_large, p_value = 0, 1.0
         for _ in range(NOISE.draws_multiple):
             of_round = islice(generators, self.n_draws)
-            while some := list(islice(of_round, NOISE.draws_together)):
-                for value in drawn(some):
-                    made.append(value)
+            while batch := list(islice(of_round, NOISE.draws_together)):
+                for value in variances_of_draws(batch):
+                    values.append(value)
                     as_large += int(value >= observed)
-                    if as_large >= enough and enough / len(made) > self.level:
-                        return as_large / len(made)
-                p_value = (1.0 + as_large) / (max(len(made), self.n_draws) + 1.0)
-                if p_value <= self.level and self._is_far(observed, made):
+                    if as_large >= decisive_count and decisive_count / len(values) > self.level:
+                        return as_large / len(values)
+                p_value = (1.0 + as_large) / (max(len(values), self.n_draws) + 1.0)
+                if p_value <= self.level and self._is_far(observed, values):
                     return p_value
-            if p_value <= self.level and not is_near(p_value, self.level, len(made)):
+            if p_value <= self.level and not is_near(p_value, self.level, len(values)):
                 break
         return p_value
 
-    def _is_far(self, observed: float, made: Sequence[float]) -> bool:
+    def _is_far(self, observed: float, values: Sequence[float]) -> bool:
         """Whether a value exceeds the draws by more than any distribution allows at the level."""
-        if len(made) < min(NOISE.fewest_draws, self.n_draws):
+        if len(values) < min(NOISE.fewest_draws, self.n_draws):
             return False
-        return observed > float(np.mean(made) + np.sqrt(1.0 / self.level - 1.0) * np.std(made))
+        return observed > float(np.mean(values) + np.sqrt(1.0 / self.level - 1.0) * np.std(values))
 
 
-def is_near(p_value: float, level: float, made: int) -> bool:
-    """Whether a p-value from `made` draws is within `near_errors` of its standard errors of the level."""
-    return abs(p_value - level) <= NOISE.near_errors * np.sqrt(p_value * (1.0 - p_value) / made)
+def is_near(p_value: float, level: float, draw_count: int) -> bool:
+    """Whether a p-value of so many draws is within `near_errors` of its standard errors of the level."""
+    return abs(p_value - level) <= NOISE.near_errors * np.sqrt(p_value * (1.0 - p_value) / draw_count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,17 +240,17 @@ class NoiseTests:
     noise : Noise
         The data.
     draws : NoiseDraws
-    most : int
+    columns : int
         The largest number of components of parallel analysis at first.
     n_jobs : int
         Number of threads that draw.
     """
 
-    def __init__(self, noise: Noise, draws: NoiseDraws, most: int, n_jobs: int = 1) -> None:
+    def __init__(self, noise: Noise, draws: NoiseDraws, columns: int, n_jobs: int = 1) -> None:
         self.noise, self.draws, self.values, self.n_jobs = noise, draws, noise.values, n_jobs
         self.rank = int(np.sum(self.values > RELATIVE * self.values[0]))  # the others are rounding errors
         self.deflated_p_values, self.sparse_p_values = list[float](), list[float]()
-        self._columns, self._flips = min(most, len(self.values)), list[np.ndarray]()
+        self._columns, self._flips = min(columns, len(self.values)), list[np.ndarray]()
         self._sparse_residuals = list[tuple[Noise, float, np.ndarray]]()
 
     @property
@@ -329,7 +329,7 @@ class NoiseTests:
         return np.stack(self._flips[: draws.n_draws])[:, :m]
 
 
-def standing(tests: NoiseTests, prediction: Prediction, kmax: int, most: int) -> Standing:
+def standing(tests: NoiseTests, prediction: Prediction, kmax: int, limit: int) -> Standing:
     """Return the tests of the leading components.
 
     Parameters
@@ -337,35 +337,35 @@ def standing(tests: NoiseTests, prediction: Prediction, kmax: int, most: int) ->
     tests : NoiseTests
     prediction : Prediction
         Up to as many components as predict are tested.
-    kmax, most : int
+    kmax, limit : int
         The number of components in the table, and the largest one, as long as parallel analysis keeps all.
     """
     values, draws = tests.values, tests.draws
-    m = max(1, min(max(len(prediction.table), kmax), most, len(values)))
-    drawn = tests.noise_values(m)
-    while m < min(most, len(values)) and _leading(_p_values(values, drawn), draws.alpha) == m:
-        m = min(2 * m, most, len(values))
-        drawn = tests.noise_values(m)
+    m = max(1, min(max(len(prediction.table), kmax), limit, len(values)))
+    noise_values = tests.noise_values(m)
+    while m < min(limit, len(values)) and _leading(_p_values(values, noise_values), draws.alpha) == m:
+        m = min(2 * m, limit, len(values))
+        noise_values = tests.noise_values(m)
     tests.exceeding(max(prediction.number, *prediction.by_division))
     untested_values = [np.nan] * (m - len(tests.p_values))
     return Standing(
         prediction=prediction,
         values=values,
-        bound=np.quantile(drawn, 1.0 - draws.alpha, axis=0),
-        p_values=_p_values(values, drawn),
+        bound=np.quantile(noise_values, 1.0 - draws.alpha, axis=0),
+        p_values=_p_values(values, noise_values),
         deflated_p_values=np.array([*tests.deflated_p_values, *untested_values])[:m],
         sparse_p_values=np.array([*tests.sparse_p_values, *untested_values])[:m],
         draws=draws,
     )
 
 
-def _p_values(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+def _p_values(values: np.ndarray, noise_values: np.ndarray) -> np.ndarray:
     """Return the p-values of the leading eigenvalues, shape (m,), given those of draws, (n_draws, m).
 
     NaN for eigenvalues that are rounding errors.
     """
-    n, m = drawn.shape
-    p_values = (1.0 + (drawn >= values[:m]).sum(axis=0)) / (n + 1.0)
+    n, m = noise_values.shape
+    p_values = (1.0 + (noise_values >= values[:m]).sum(axis=0)) / (n + 1.0)
     return np.where(values[:m] > RELATIVE * values[0], p_values, np.nan)
 
 
@@ -377,8 +377,8 @@ def _sparse_in_flips(noise: Noise, rngs: Sequence[np.random.Generator]) -> list[
 
 def _leading(p_values: np.ndarray, alpha: float) -> int:
     """Return the number of components before the first that is not significant."""
-    kept = p_values <= alpha
-    return int(len(kept) if kept.all() else np.argmin(kept))
+    is_significant = p_values <= alpha
+    return int(len(is_significant) if is_significant.all() else np.argmin(is_significant))
 
 
 def broken_stick(p: int) -> np.ndarray:
@@ -613,11 +613,11 @@ def is_tested_in_part(data: Data, cells: int) -> bool:
 def require_room(kmax: int) -> None:
     """Raise ComponentsError if there are too many components for the columns that are tested."""
     columns = NOISE.columns
-    most = columns // NOISE.columns_per_nonzero // near_card(columns)
-    if kmax > most:
+    largest_kmax = columns // NOISE.columns_per_nonzero // near_card(columns)
+    if kmax > largest_kmax:
         raise ComponentsError(
             f"kmax={kmax} was given, but in data of this size only {columns} variables are tested, which "
-            f"allow at most {most} components: give a smaller kmax=."
+            f"allow at most {largest_kmax} components: give a smaller kmax=."
         )
 
 
@@ -666,7 +666,7 @@ def component_tests(
     seed, grows = draws.seed, kmax is None
     formula = data.spec.model_spec
     terms = None if formula is None else dependent_columns(formula)
-    most, kmax = checked_numbers(data.p, data.op.rank_limit, kmax)
+    testable_count, kmax = checked_numbers(data.p, data.op.rank_limit, kmax)
     require_variance(data)
     tested, cells = data, NOISE.flipped_cells
     if is_tested_in_part(data, cells):
@@ -675,13 +675,13 @@ def component_tests(
         if terms is not None:
             columns = data.columns.get_indexer(tested.spec.columns)
             terms = np.unique(terms[columns], return_inverse=True)[1]
-        most = min(most, max(tested.op.rank_limit, 1))
-        kmax, grows = min(kmax, most), False
-    within = unit_of(float(tested.op.diagonal().max()))
-    unit = (tested.op.unit * within) ** 2
-    limit = most if grows else kmax
+        testable_count = min(testable_count, max(tested.op.rank_limit, 1))
+        kmax, grows = min(kmax, testable_count), False
+    inner_unit = unit_of(float(tested.op.diagonal().max()))
+    unit = (tested.op.unit * inner_unit) ** 2
+    limit = testable_count if grows else kmax
 
-    noise, rows = tested.noise(seed, cells, within, terms)
+    noise, rows = tested.noise(seed, cells, inner_unit, terms)
     has_large_rows = rows is not None and rows.pulled > 0
     # folds of many variables are shared among processes, which threads do not start
     thread_count = n_jobs if has_large_rows and tested.op.p <= SETS.decomposed_variables else 1
@@ -695,7 +695,7 @@ def component_tests(
             limit,
             least,
             seed,
-            within,
+            inner_unit,
             pull,
             disjoint,
             exceeding=tests.exceeding,
@@ -703,25 +703,25 @@ def component_tests(
         )
 
     def as_they_are() -> tuple[Noise, int]:
-        as_given = tested.noise(seed, cells, within, terms, pull=False)[0]
+        as_given = tested.noise(seed, cells, inner_unit, terms, pull=False)[0]
         beside_noise, predicted = compared(as_given, False)
         return as_given, beside_noise.exceeding(predicted.number)
 
     number_as_given = beside(as_they_are, thread_count)
-    found, large = standing(*compared(noise, True), kmax, limit), None
+    leading_tests, large_rows = standing(*compared(noise, True), kmax, limit), None
     if rows is not None and rows.pulled:
         as_given, unchanged = number_as_given()
         index = tested.rows("choose_k()").index
-        labels = [] if unchanged == found.k else [name_text(index[i]) for i in rows.far.tolist()]
+        labels = [] if unchanged == leading_tests.k else [name_text(index[i]) for i in rows.far.tolist()]
         share, values = float(rows.shares.sum()), as_given.values * unit
-        large = LargeRows(rows.pulled, labels, share, unchanged, values, round(tested.weight or 0))
+        large_rows = LargeRows(rows.pulled, labels, share, unchanged, values, round(tested.weight or 0))
     return ComponentTests(
-        found=found,
+        found=leading_tests,
         p=tested.op.p,
         unit=unit,
-        most=most,
+        most=testable_count,
         tested=None if tested.op.p == data.p else TestedVariables(data.p, tested.n or 0),
-        large=large,
+        large=large_rows,
         drawn=data.sampling_text,
         remarks=about_rows(data),
         copies=copies_among(tested, terms),
@@ -763,9 +763,9 @@ def checked_numbers(p: int, rank: int, kmax: Any) -> tuple[int, int]:
         raise ComponentsError(
             "The data have one variable; the choice of a number of components needs two or more."
         )
-    most = min(p - 1, max(rank, 1))
-    return most, min(PREDICTION.kmax, most) if kmax is None else whole_number(
-        "kmax", kmax, 1, most, ComponentsError
+    testable_count = min(p - 1, max(rank, 1))
+    return testable_count, min(PREDICTION.kmax, testable_count) if kmax is None else whole_number(
+        "kmax", kmax, 1, testable_count, ComponentsError
     )
 
 

@@ -64,16 +64,16 @@ class DataSets(ABC):
 
     Attributes
     ----------
-    most : int
+    kmax : int
         The largest number of components that is asked for.
     """
 
-    most: int
+    kmax: int
 
     @cached_property
     @abstractmethod
     def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """The `most` largest eigenvalues, shape (f, most), and their eigenvectors, shape (f, p, most)."""
+        """The `kmax` largest eigenvalues, shape (f, kmax), and their eigenvectors, shape (f, p, kmax)."""
 
     @abstractmethod
     def products(self, V: np.ndarray) -> np.ndarray:
@@ -170,14 +170,14 @@ class Matrices(DataSets):
     def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
         if self.S.shape[-1] <= SETS.decomposed_variables:
             values, vectors = np.linalg.eigh(self.S)
-            return values[:, ::-1][:, : self.most], vectors[:, :, ::-1][:, :, : self.most]
-        pairs = [top_eigh(S, self.most) for S in self.S]
+            return values[:, ::-1][:, : self.kmax], vectors[:, :, ::-1][:, :, : self.kmax]
+        pairs = [top_eigh(S, self.kmax) for S in self.S]
         return np.stack([values for values, _ in pairs]), np.stack([vectors for _, vectors in pairs])
 
     @cached_property
     def sequence(self) -> np.ndarray:
-        """The loadings of `most` sparse components, see `sparse_sequence`, shape (f, p, most)."""
-        return sparse_sequence(self.S, self.most)
+        """The loadings of `kmax` sparse components, see `sparse_sequence`, shape (f, p, kmax)."""
+        return sparse_sequence(self.S, self.kmax)
 
     def products(self, V: np.ndarray) -> np.ndarray:
         return self.S @ V
@@ -200,14 +200,14 @@ class Matrices(DataSets):
         # matrices of similar order are decomposed together
         levels = np.ceil(np.log(np.maximum(sizes[order], 1)) / np.log(1.3))
         for level in np.unique(levels):
-            some = order[levels == level]
-            u = int(sizes[some].max())
-            places = np.argsort(~columns[some], axis=1, kind="stable")[:, :u]
-            members = np.take_along_axis(columns[some], places, axis=1)
-            blocks = self.S[of[some][:, None, None], places[:, :, None], places[:, None, :]]
+            supports = order[levels == level]
+            u = int(sizes[supports].max())
+            places = np.argsort(~columns[supports], axis=1, kind="stable")[:, :u]
+            members = np.take_along_axis(columns[supports], places, axis=1)
+            blocks = self.S[of[supports][:, None, None], places[:, :, None], places[:, None, :]]
             blocks = blocks * (members[:, :, None] & members[:, None, :])
             vectors = np.linalg.eigh(blocks)[1][:, :, -1] * members
-            V[some[:, None], places] = vectors
+            V[supports[:, None], places] = vectors
         return np.asarray(V.reshape(m, f, k, p).transpose(0, 1, 3, 2))
 
 
@@ -219,7 +219,7 @@ class Operators(DataSets):
 
     @cached_property
     def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
-        pairs = [op.leading(self.most) for op in self.ops]
+        pairs = [op.leading(self.kmax) for op in self.ops]
         return np.stack([values for values, _ in pairs]), np.stack([vectors for _, vectors in pairs])
 
     def products(self, V: np.ndarray) -> np.ndarray:
@@ -227,8 +227,8 @@ class Operators(DataSets):
         V = V.reshape(-1, *shape[-3:])
         products = np.empty(V.shape)
         for i, op in enumerate(self.ops):
-            both = np.ascontiguousarray(V[:, i].transpose(1, 0, 2)).reshape(shape[-2], -1)
-            product = op.dot(both).reshape(shape[-2], len(V), shape[-1])
+            loadings = np.ascontiguousarray(V[:, i].transpose(1, 0, 2)).reshape(shape[-2], -1)
+            product = op.dot(loadings).reshape(shape[-2], len(V), shape[-1])
             products[:, i] = product.transpose(1, 0, 2)
         return products.reshape(shape)
 
@@ -249,10 +249,10 @@ class FewRows(DataSets):
 
     @cached_property
     def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
-        return Operators(self.most, self.ops).eigenpairs
+        return Operators(self.kmax, self.ops).eigenpairs
 
     def products(self, V: np.ndarray) -> np.ndarray:
-        return Operators(self.most, self.ops).products(V)
+        return Operators(self.kmax, self.ops).products(V)
 
     def part(self, numbers: Sequence[int]) -> FewRows:
         return replace(self, ops=[self.ops[number] for number in numbers])
@@ -332,13 +332,13 @@ def unit_rows(Z: np.ndarray) -> np.ndarray:
     return np.asarray(Z / np.where(lengths > 0, lengths, 1.0))
 
 
-def sets_of(ops: Sequence[Operator], most: int) -> DataSets:
+def sets_of(ops: Sequence[Operator], kmax: int) -> DataSets:
     """Return data sets given by operators; up to `SetsTuning.formed_variables` covariances are formed."""
     if ops[0].p > SETS.formed_variables:
         rows = [op for op in ops if isinstance(op, DenseRows) and op.n <= SETS.formed_rows]
-        return FewRows(most, rows) if len(rows) == len(ops) else Operators(most, ops)
-    every = np.arange(ops[0].p)
-    return Matrices(most, np.stack([op.block(every) for op in ops]))
+        return FewRows(kmax, rows) if len(rows) == len(ops) else Operators(kmax, ops)
+    all_columns = np.arange(ops[0].p)
+    return Matrices(kmax, np.stack([op.block(all_columns) for op in ops]))
 
 
 def unit_columns(V: np.ndarray) -> np.ndarray:
@@ -374,8 +374,8 @@ def largest(A: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
     top = size.max(axis=(1, 2), keepdims=True)
     size = np.round(size / np.where(top > 0, top, 1.0) / RELATIVE) * RELATIVE
     rank = _ranks(-size.reshape(f, -1), 1).reshape(A.shape)
-    first = _ranks(-size, 1) < 2
-    return np.stack([((rank < number) | first) & (size > 0) for number in numbers])
+    two_largest = _ranks(-size, 1) < 2
+    return np.stack([((rank < number) | two_largest) & (size > 0) for number in numbers])
 
 
 def _ranks(values: np.ndarray, axis: int) -> np.ndarray:
@@ -388,7 +388,9 @@ def _ranks(values: np.ndarray, axis: int) -> np.ndarray:
     return ranks
 
 
-def partitions(sets: DataSets, k: int, near: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def partitions(
+    sets: DataSets, k: int, start_groups: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Divide the variables of each data set into k groups.
 
     Each variable belongs to the component with which it correlates most.
@@ -398,7 +400,7 @@ def partitions(sets: DataSets, k: int, near: np.ndarray | None = None) -> tuple[
     sets : DataSets
         Of f data sets.
     k : int
-    near : ndarray of int, shape (p,), optional
+    start_groups : ndarray of int, shape (p,), optional
         Groups from which the search starts as well, besides the groups of the rotated loadings.
 
     Returns
@@ -409,25 +411,25 @@ def partitions(sets: DataSets, k: int, near: np.ndarray | None = None) -> tuple[
     """
     A = np.abs(sets.rotated(k))
     starts = [A.argmax(axis=2)]
-    if near is not None:
-        starts.append(np.broadcast_to(near, starts[0].shape))
+    if start_groups is not None:
+        starts.append(np.broadcast_to(start_groups, starts[0].shape))
     groups, C = sets.settled_groups(np.stack(starts), A)
     members = groups[..., None] == np.arange(k)
     explained = np.einsum("sfpk,sfpk->sf", np.where(members, C, 0.0), np.where(members, C, 0.0))
-    best = explained.round(12).argmax(axis=0)
-    every = np.arange(len(best))
-    return groups[best, every], np.where(members, C, 0.0)[best, every]
+    best_starts = explained.round(12).argmax(axis=0)
+    set_numbers = np.arange(len(best_starts))
+    return groups[best_starts, set_numbers], np.where(members, C, 0.0)[best_starts, set_numbers]
 
 
 def pruned(
-    sets: DataSets, k: int, numbers: Sequence[int], near: np.ndarray | None = None
+    sets: DataSets, k: int, numbers: Sequence[int], start_groups: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the groups of `partitions`, (f, p), and loadings of pruned partitions, (m, f, p, k).
 
     Of each partition the variables with the largest covariance with their own component are kept, as many as
     the m `numbers` say.
     """
-    groups, covariances = partitions(sets, k, near)
+    groups, covariances = partitions(sets, k, start_groups)
     return groups, sets.weights(largest(covariances, numbers), covariances)
 
 
