@@ -69,16 +69,16 @@ class _PermutationJob:
     squares: np.ndarray
     scores: list[_UnitScores]
     groups: RowGroups
-    least: np.ndarray
+    thresholds: np.ndarray
     seed: int
 
     def __call__(self, number: int) -> np.ndarray:
         order = self.groups.permutation(draw_generator(self.seed, number + 1))
         if self.groups.count == len(self.X):
-            found = _studentised(self.X, self.squares, self.scores, order)
+            statistics = _studentised(self.X, self.squares, self.scores, order)
         else:
-            found = _by_group(_contributions(self.X, self.scores, self.groups, order))
-        return np.abs(found) >= self.least
+            statistics = _by_group(_contributions(self.X, self.scores, self.groups, order))
+        return np.abs(statistics) >= self.thresholds
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,44 +91,46 @@ class _Signs:
     """
 
     parts: np.ndarray
-    least: np.ndarray
+    thresholds: np.ndarray
     seed: int
 
     def __call__(self, number: int) -> np.ndarray:
         signs = 1.0 - 2.0 * draw_generator(self.seed, number + 1).integers(0, 2, size=len(self.parts))
-        return np.abs(_by_group(self.parts, signs)) >= self.least
+        return np.abs(_by_group(self.parts, signs)) >= self.thresholds
 
 
 @dataclass(frozen=True, eq=False)
-class _Left:
+class _OmissionJob:
     """The job of fitting without one selected variable, for each of several selected variables."""
 
-    given: Resampling
+    resampling: Resampling
     selected: np.ndarray
 
     def __call__(self, numbers: Sequence[int]) -> list[np.ndarray]:
-        refit, op = self.given.refit, self.given.op
-        whole, every = self.given.sampler.all_rows(), np.arange(op.p)
+        refit, op = self.resampling.refit, self.resampling.op
+        all_rows, all_columns = self.resampling.sampler.all_rows(), np.arange(op.p)
         plan = replace(refit.plan, solver=_narrower(refit, op.p - 1))
         narrow = replace(refit, plan=plan, starts="alone")
-        ops, begun = [], []
-        for left in self.selected[numbers]:
-            ops.append(whole.take(np.delete(every, left)))
-            begun.append(narrow.draw_starts(ops[-1], draw_generator(self.given.seed, 0)))
+        ops, starts = [], []
+        for variable in self.selected[numbers]:
+            ops.append(all_rows.take(np.delete(all_columns, variable)))
+            starts.append(narrow.draw_starts(ops[-1], draw_generator(self.resampling.seed, 0)))
         aligned = []
-        for left, found in zip(self.selected[numbers], narrow.fitted_loadings(ops, begun), strict=True):
+        for variable, loadings in zip(
+            self.selected[numbers], narrow.fitted_loadings(ops, starts), strict=True
+        ):
             W, reference = np.zeros(refit.V.shape), refit.V.copy()
-            W[every != left], reference[left] = found, 0.0
+            W[all_columns != variable], reference[variable] = loadings, 0.0
             aligned.append(align(W, reference, op).V)
         return aligned
 
 
-def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
+def permutation_test(resampling: Resampling, n: int, *, fdr: str) -> Tested:
     """Test every variable against the score of every component computed from the other variables.
 
     Parameters
     ----------
-    given : Resampling
+    resampling : Resampling
         Its sampler has rows in memory.
     n : int
         Number of permutations.
@@ -144,10 +146,10 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
     """
     from statsmodels.stats.multitest import multipletests
 
-    refit, n_jobs = given.refit, given.n_jobs
-    assert isinstance(given.sampler, RowSampler)
-    groups = given.sampler.groups
-    Y = _rows(given.sampler)
+    refit, n_jobs = resampling.refit, resampling.n_jobs
+    assert isinstance(resampling.sampler, RowSampler)
+    groups = resampling.sampler.groups
+    Y = _rows(resampling.sampler)
     if len(Y) < len(groups.rows):  # rotated residuals, which are exchangeable one by one
         rows = np.arange(len(Y))
         groups = RowGroups(rows, rows, np.zeros(len(Y), dtype=int), rows)
@@ -158,13 +160,14 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
     p, k = refit.V.shape
     selected = refit.V.any(axis=1)
     scores = [_UnitScores(np.flatnonzero(~selected), _free(Y @ refit.V))]
-    work, at_once = _Left(given, np.flatnonzero(selected)), refit.batch_size or 1
-    what = "fits without a variable"
-    left = run_jobs(work, len(work.selected), n_jobs=n_jobs, what=what, unit="fits", together=at_once)
-    if left.interrupted:
+    work, at_once = _OmissionJob(resampling, np.flatnonzero(selected)), refit.batch_size or 1
+    label = "fits without a variable"
+    omissions = run_jobs(work, len(work.selected), n_jobs=n_jobs, what=label, unit="fits", together=at_once)
+    if omissions.interrupted:
         raise KeyboardInterrupt
     scores += [
-        _UnitScores(np.array([j]), _free(Y @ W)) for j, W in zip(work.selected, left.results, strict=True)
+        _UnitScores(np.array([j]), _free(Y @ W))
+        for j, W in zip(work.selected, omissions.results, strict=True)
     ]
     given_order, squares = np.arange(len(X)), X**2
     correlation = _against(X, scores, given_order)
@@ -174,11 +177,13 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
         parts = _contributions(X, scores, groups, given_order)
         observed = _by_group(parts)
     # statistics that differ by less than 1e-10 count as equal: the order of summation affects rounding
-    least = np.abs(observed) - 1e-10
+    thresholds = np.abs(observed) - 1e-10
     if groups.exchangeable:
-        permuted: _PermutationJob | _Signs = _PermutationJob(X, squares, scores, groups, least, given.seed)
+        permuted: _PermutationJob | _Signs = _PermutationJob(
+            X, squares, scores, groups, thresholds, resampling.seed
+        )
     else:
-        permuted = _Signs(parts, least, given.seed)
+        permuted = _Signs(parts, thresholds, resampling.seed)
     finished = run_jobs(permuted, n, n_jobs=n_jobs, what="permutations", unit="permutations")
     p_value = (1.0 + sum(finished.results)) / (len(finished.results) + 1.0)
     p_value[still] = correlation[still] = np.nan
@@ -186,8 +191,10 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
     if not still.all():
         q_value[~still] = multipletests(p_value[~still].ravel(), method=fdr)[1].reshape(-1, k)
     signs = not groups.exchangeable
-    made = len(finished.results)
-    return Tested(correlation, p_value, q_value, made, n, fdr, signs, given.drawn, given.notice)
+    draw_count = len(finished.results)
+    return Tested(
+        correlation, p_value, q_value, draw_count, n, fdr, signs, resampling.sampling_text, resampling.notice
+    )
 
 
 def _rows(sampler: RowSampler) -> np.ndarray:
@@ -208,18 +215,18 @@ def _free(T: np.ndarray) -> np.ndarray:
     T = T / np.where(size > 0, size, 1.0)
     out = np.empty_like(T)
     for c in range(T.shape[1]):
-        others = np.delete(T, c, axis=1)
-        out[:, c] = T[:, c] - others @ np.linalg.lstsq(others, T[:, c], rcond=HALF_DIGITS)[0]
+        other_scores = np.delete(T, c, axis=1)
+        out[:, c] = T[:, c] - other_scores @ np.linalg.lstsq(other_scores, T[:, c], rcond=HALF_DIGITS)[0]
     size = np.linalg.norm(out, axis=0)
     return np.where(size > HALF_DIGITS, out / np.where(size > 0, size, 1.0), 0.0)
 
 
 def _against(X: np.ndarray, scores: list[_UnitScores], order: np.ndarray) -> np.ndarray:
     """Return the correlations, shape (p, k), of the variables with the scores after permuting their rows."""
-    found = np.zeros((X.shape[1], scores[0].T.shape[1]))
-    for one in scores:
-        found[one.variables] = X[:, one.variables].T @ one.T[order]
-    return found
+    correlations = np.zeros((X.shape[1], scores[0].T.shape[1]))
+    for unit_scores in scores:
+        correlations[unit_scores.variables] = X[:, unit_scores.variables].T @ unit_scores.T[order]
+    return correlations
 
 
 def _studentised(
@@ -235,13 +242,13 @@ def _studentised(
     X, squares : ndarray of shape (n, p)
         Centred variables and their squares.
     """
-    found = np.zeros((X.shape[1], scores[0].T.shape[1]))
-    for one in scores:
-        T = one.T[order]
-        sums = X[:, one.variables].T @ T
-        sizes = np.sqrt(squares[:, one.variables].T @ T**2)
-        found[one.variables] = np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)
-    return found
+    statistics = np.zeros((X.shape[1], scores[0].T.shape[1]))
+    for unit_scores in scores:
+        T = unit_scores.T[order]
+        sums = X[:, unit_scores.variables].T @ T
+        sizes = np.sqrt(squares[:, unit_scores.variables].T @ T**2)
+        statistics[unit_scores.variables] = np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)
+    return statistics
 
 
 def _contributions(
@@ -249,13 +256,13 @@ def _contributions(
 ) -> np.ndarray:
     """Return the sums over each group of the products of variables and permuted scores, shape (G, p, k)."""
     k = scores[0].T.shape[1]
-    found, starts = np.zeros((groups.count, X.shape[1], k)), groups.starts
-    for one in scores:
-        T = one.T[order]
+    contributions, starts = np.zeros((groups.count, X.shape[1], k)), groups.starts
+    for unit_scores in scores:
+        T = unit_scores.T[order]
         for c in range(k):
-            products = X[:, one.variables] * T[:, c : c + 1]
-            found[:, one.variables, c] = np.add.reduceat(products, starts, axis=0)
-    return found
+            products = X[:, unit_scores.variables] * T[:, c : c + 1]
+            contributions[:, unit_scores.variables, c] = np.add.reduceat(products, starts, axis=0)
+    return contributions
 
 
 def _by_group(parts: np.ndarray, signs: np.ndarray | None = None) -> np.ndarray:
@@ -272,11 +279,11 @@ def _narrower(refit: Refit, p: int) -> Any:
     if card is None and refit.batch_size is not None:
         card = tuple(max(1, int(count)) for count in np.count_nonzero(refit.V, axis=0))
         solver = replace(solver, variance=None, promise=None)
-    return solver if card is None else replace(solver, card=tuple(min(one, p) for one in card))
+    return solver if card is None else replace(solver, card=tuple(min(count, p) for count in card))
 
 
 #: Statistics that differ by less than this share are equal: the order of summation affects rounding.
-SAME = 1e-9
+EQUAL_STATISTICS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,8 +341,8 @@ def slopes_of(
     v = np.empty_like(b)
     floor = SUM_ROUNDING * np.square(Z).sum(axis=0)[:, None] / np.square(T).sum(axis=0) / len(Z)
     for g in range(groups):
-        own = code == g
-        z, t = Z[own], T[own]
+        in_group = code == g
+        z, t = Z[in_group], T[in_group]
         squares = np.maximum(np.square(t).sum(axis=0), np.finfo(float).tiny)
         b[g] = z.T @ t / squares
         if unit is None:
@@ -343,12 +350,16 @@ def slopes_of(
             t2 = t * t
             moments = (z * z).T @ t2, z.T @ (t2 * t), (t2 * t2).sum(axis=0)
         else:
-            _, place = np.unique(unit[own], return_inverse=True)
-            ours = np.zeros((place.max() + 1, *W.shape))
-            np.add.at(ours, place, z[:, :, None] * t[:, None, :])
-            theirs = np.zeros((place.max() + 1, W.shape[1]))
-            np.add.at(theirs, place, t * t)
-            moments = (ours**2).sum(axis=0), np.einsum("cpk,ck->pk", ours, theirs), (theirs**2).sum(axis=0)
+            _, place = np.unique(unit[in_group], return_inverse=True)
+            product_sums = np.zeros((place.max() + 1, *W.shape))
+            np.add.at(product_sums, place, z[:, :, None] * t[:, None, :])
+            square_sums = np.zeros((place.max() + 1, W.shape[1]))
+            np.add.at(square_sums, place, t * t)
+            moments = (
+                (product_sums**2).sum(axis=0),
+                np.einsum("cpk,ck->pk", product_sums, square_sums),
+                (square_sums**2).sum(axis=0),
+            )
         v[g] = (moments[0] - 2.0 * b[g] * moments[1] + b[g] ** 2 * moments[2]) / squares**2
     return b, np.maximum(v, floor)
 
@@ -375,8 +386,8 @@ class _Permuted:
         if self.unit is None:
             code = rng.permutation(self.code)
         else:
-            first = np.unique(self.unit, return_index=True)[1]
-            code = rng.permutation(self.code[first])[self.unit]
+            first_rows = np.unique(self.unit, return_index=True)[1]
+            code = rng.permutation(self.code[first_rows])[self.unit]
         return differences(*slopes_of(centred(self.Z, code), self.W, code, self.unit))
 
 
@@ -417,11 +428,11 @@ def compare(
     observed = np.full(W.shape, np.nan)
     observed[testable] = differences(b[:, testable], v[:, testable])
     work = _Permuted(Z, W, code, unit, seed)
-    found = run_jobs(work, n_draws, n_jobs=n_jobs, what="permutations", unit="permutations")
-    null = np.array(found.results)
+    finished = run_jobs(work, n_draws, n_jobs=n_jobs, what="permutations", unit="permutations")
+    null = np.array(finished.results)
     draws, adjusted = len(null), np.full(W.shape, np.nan)
     if testable.any():
-        adjusted[testable] = step_down(observed[testable] * (1.0 - SAME), null[:, testable])
+        adjusted[testable] = step_down(observed[testable] * (1.0 - EQUAL_STATISTICS), null[:, testable])
     by_component = np.array(
         [_largest(observed[:, j : j + 1], null[:, :, j : j + 1]) for j in range(W.shape[1])]
     )
@@ -447,8 +458,8 @@ def _largest(observed: np.ndarray, null: np.ndarray) -> float:
     testable = ~np.isnan(observed)
     if not testable.any():
         return float("nan")
-    least = observed[testable].max() * (1.0 - SAME)
-    return float((1.0 + (null[:, testable].max(axis=1) >= least).sum()) / (len(null) + 1.0))
+    threshold = observed[testable].max() * (1.0 - EQUAL_STATISTICS)
+    return float((1.0 + (null[:, testable].max(axis=1) >= threshold).sum()) / (len(null) + 1.0))
 
 
 def step_down(observed: np.ndarray, null: np.ndarray) -> np.ndarray:
@@ -474,7 +485,7 @@ def own_directions(Z: np.ndarray, W: np.ndarray, code: np.ndarray) -> list[list[
     The congruence is the absolute inner product of the loadings w with the group's first eigenvector on the
     same variables, and the share kept that of w's variance in its eigenvalue; the divisor is n - 1.
     """
-    found = []
+    directions = []
     for g in range(int(code.max()) + 1):
         z = Z[code == g]
         rows = []
@@ -483,7 +494,7 @@ def own_directions(Z: np.ndarray, W: np.ndarray, code: np.ndarray) -> list[list[
             S = z[:, T].T @ z[:, T] / (len(z) - 1)
             values, vectors = np.linalg.eigh(S)
             variance = float(w[T] @ S @ w[T])
-            kept = variance / float(values[-1]) if values[-1] > 0 else np.nan
-            rows.append((variance, float(abs(vectors[:, -1] @ w[T])), kept))
-        found.append(rows)
-    return found
+            share = variance / float(values[-1]) if values[-1] > 0 else np.nan
+            rows.append((variance, float(abs(vectors[:, -1] @ w[T])), share))
+        directions.append(rows)
+    return directions

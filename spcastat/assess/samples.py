@@ -286,7 +286,7 @@ def refit_of(
 # --- samples and their fits -----------------------------------------------------------------------
 
 
-Drawn = TypeVar("Drawn")
+Draw = TypeVar("Draw")
 
 
 @dataclass(frozen=True)
@@ -323,7 +323,7 @@ class SamplesTuning:
 SAMPLES = SamplesTuning()
 
 
-def attempted(draw: Callable[[], Drawn]) -> tuple[Drawn, int]:
+def attempted(draw: Callable[[], Draw]) -> tuple[Draw, int]:
     """Return the result of the first draw that can be fitted, and how many failed before it.
 
     A sample cannot be fitted if its rank is below k, or, with na="pairwise", if a pair of columns has no
@@ -357,7 +357,7 @@ class Resampling:
         The data of the fit, on which scores are compared.
     seed : int
     n_jobs : int
-    drawn : str
+    sampling_text : str
         What is drawn, if not single rows of the fit: "30 clusters of 4 to 11 rows".
     notice : str
         A remark on rows that may not be independent.
@@ -370,7 +370,7 @@ class Resampling:
     op: Operator
     seed: int
     n_jobs: int = 1
-    drawn: str = ""
+    sampling_text: str = ""
     notice: str = ""
     names: pd.Index | None = None
 
@@ -425,8 +425,8 @@ class SampleFits(ABC):
     ) -> list[tuple[Operator, Sequence[np.ndarray]]]:
         return [(op, self.resampling.refit.draw_starts(op, rng)) for op in self.samples(rng, number)]
 
-    def run(self, n: int, stage: str, unit: str = "draws", first: int = 0) -> Finished:
-        """Fit samples `first`, ..., n - 1."""
+    def run(self, n: int, stage: str, unit: str = "draws", first_number: int = 0) -> Finished:
+        """Fit samples `first_number`, ..., n - 1."""
         return run_jobs(
             self,
             n,
@@ -434,7 +434,7 @@ class SampleFits(ABC):
             what=stage,
             unit=unit,
             together=self.resampling.refit.batch_size or 1,
-            first=first,
+            first=first_number,
         )
 
 
@@ -490,9 +490,9 @@ def _bootstrap_draws(resampling: Resampling, n: int) -> list[Any]:
         V.ravel()[places] = values
         fits.append(V[np.argsort(order)].T)  # each component in the place that has its cardinality
     distinct_fits = {(V != 0).tobytes(): V for V in fits}
-    others = replace(resampling, refit=replace(refit, known_fits=list(distinct_fits.values())))
+    other_resampling = replace(resampling, refit=replace(refit, known_fits=list(distinct_fits.values())))
     try:
-        other_draws = _BootstrapJob(others).run(n, "bootstrap", first=SAMPLES.first_draws)
+        other_draws = _BootstrapJob(other_resampling).run(n, "bootstrap", first_number=SAMPLES.first_draws)
         return [*first_draws.results, *other_draws.results]
     except KeyboardInterrupt:
         return first_draws.results
@@ -527,7 +527,7 @@ def bootstrap(resampling: Resampling, n: int) -> Bootstrapped:
         again=sum(redrawn_counts),
         normal=resampling.sampler.normal,
         of_fit=of_fit,
-        drawn=resampling.drawn,
+        drawn=resampling.sampling_text,
         notice=resampling.remarks(list(chain(*constant)), "draws"),
         search=refit.starts if searched else "",
     )
@@ -578,7 +578,7 @@ def stability(resampling: Resampling, n_pairs: int, *, threshold: float, groups:
         asked=n_pairs,
         again=sum(redrawn_counts),
         normal=resampling.sampler.normal,
-        drawn=resampling.drawn,
+        drawn=resampling.sampling_text,
         notice=resampling.remarks(list(chain(*constant)), "halves"),
     )
 
@@ -704,15 +704,17 @@ class LoadingDraws:
         return places, P.T.ravel()[places], (P**2).sum(axis=0), on_fit_rows, aligned.similarity
 
 
-def bootstrap_loadings(draws: LoadingDraws, n: int, n_jobs: int, drawn: str, notice: str) -> Bootstrapped:
+def bootstrap_loadings(
+    draws: LoadingDraws, n: int, n_jobs: int, sampling_text: str, notice: str
+) -> Bootstrapped:
     """Draw rows with replacement, fit sparse loadings to each draw and align them with the fit.
 
     Parameters
     ----------
     draws : LoadingDraws
     n, n_jobs : int
-    drawn, notice : str
-        See :class:`spcastat.fit.record.Bootstrapped`.
+    sampling_text, notice : str
+        `drawn` and `notice` of :class:`spcastat.fit.record.Bootstrapped`.
 
     Returns
     -------
@@ -732,7 +734,7 @@ def bootstrap_loadings(draws: LoadingDraws, n: int, n_jobs: int, drawn: str, not
         asked=n,
         again=sum(redrawn_counts),
         normal=draws.sampler.normal,
-        drawn=drawn,
+        drawn=sampling_text,
         notice=joined_remarks(notice, constant_remark(constant, "draws", draws.names)),
     )
 

@@ -130,7 +130,7 @@ def _one_split(resampling: Resampling, n: int, seed: int) -> tuple[Split, np.nda
         asked=n,
         again=redrawn_count + sum(failed),
         normal=resampling.sampler.normal,
-        drawn=resampling.drawn,
+        drawn=resampling.sampling_text,
         independent=0 if rows == halves[1].n else rows,
         notice=resampling.remarks(
             [*(constant_in(op, resampling.op) for op in ops), *constant], "halves and draws"
