@@ -30,13 +30,13 @@ class HeldOut:
 
     Attributes
     ----------
-    kept, pca : ndarray of shape (folds, s)
+    selection, pca : ndarray of shape (folds, s)
         Shares of the sum of squares of each fold that the variables kept, and PCA, reproduce.
     squares : ndarray of shape (folds,)
         Sums of squares of the folds.
     """
 
-    kept: np.ndarray
+    selection: np.ndarray
     pca: np.ndarray
     squares: np.ndarray
 
@@ -47,7 +47,7 @@ class HeldOut:
     @property
     def error(self) -> np.ndarray:
         """The standard error of the shares of the variables kept, from their spread over the folds."""
-        return np.asarray(self.kept.std(axis=0, ddof=1) / np.sqrt(len(self.kept)))
+        return np.asarray(self.selection.std(axis=0, ddof=1) / np.sqrt(len(self.selection)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +67,10 @@ class Fold:
     products: np.ndarray
 
     @classmethod
-    def of(cls, op: Operator, held: HeldOutRows) -> Fold:
+    def of(cls, op: Operator, holdout: HeldOutRows) -> Fold:
         """Return a fold from the parts of :meth:`spcastat.assess.folds.Folds.split`."""
-        assert isinstance(held, HeldMoments | HeldRows)  # rows with missing values are refused before
-        return cls(op, matrix_of(op), held.block(np.arange(op.p)))
+        assert isinstance(holdout, HeldMoments | HeldRows)  # rows with missing values are refused before
+        return cls(op, matrix_of(op), holdout.block(np.arange(op.p)))
 
     def share(self, U: Sequence[int], k: int) -> float:
         """Return the share of the fold that regressions on the k best combinations of U reproduce."""
@@ -87,7 +87,7 @@ class Fold:
         return float((vectors * (self.products @ vectors)).sum() / np.trace(self.products))
 
 
-def folds_of(data: Data, asked: KeepRequest, count: int, seed: int) -> list[Fold]:
+def folds_of(data: Data, request: KeepRequest, count: int, seed: int) -> list[Fold]:
     """Divide the rows into folds.
 
     Raises
@@ -104,9 +104,9 @@ def folds_of(data: Data, asked: KeepRequest, count: int, seed: int) -> list[Fold
             "shares."
         )
     rows = data.rows("cross-validation", "principal_variables")
-    parts = divided(rows, count, 1, seed=seed, k=asked.k or 1, rank=None, keep_rows=False)
+    parts = divided(rows, count, 1, seed=seed, k=request.k or 1, rank=None, keep_rows=False)
     pairs = (parts.split(number) for number in range(parts.count))
-    return [Fold.of(op, held) for op, held in pairs]
+    return [Fold.of(op, holdout) for op, holdout in pairs]
 
 
 class HeldOutPath:
@@ -114,78 +114,78 @@ class HeldOutPath:
 
     Parameters
     ----------
-    asked : KeepRequest
+    request : KeepRequest
     folds : sequence of Fold
     """
 
-    def __init__(self, asked: KeepRequest, folds: Sequence[Fold]) -> None:
-        self.asked, self.folds = asked, folds
-        self._last: list[list[int]] = [[] for _ in folds]
+    def __init__(self, request: KeepRequest, folds: Sequence[Fold]) -> None:
+        self.request, self.folds = request, folds
+        self._previous_sets: list[list[int]] = [[] for _ in folds]
 
     def at(self, m: int | None) -> tuple[list[float], list[float]]:
         """Return the shares of each fold with m groups (None: with those the budget allows), and PCA's."""
-        kept, pca = [], []
+        selection, pca = [], []
         for number, fold in enumerate(self.folds):
-            problem = self.asked.problem(fold.S, m)
-            near = [self._last[number]] if self._last[number] else []
-            U, _ = problem.search(np.random.default_rng(0), "quick", near)
-            self._last[number] = U
+            problem = self.request.problem(fold.S, m)
+            starts = [self._previous_sets[number]] if self._previous_sets[number] else []
+            U, _ = problem.search(np.random.default_rng(0), "quick", starts)
+            self._previous_sets[number] = U
             variables = problem.variables(U)
-            k = self.asked.k or len(variables)
-            kept.append(fold.share(variables, k))
+            k = self.request.k or len(variables)
+            selection.append(fold.share(variables, k))
             pca.append(fold.pca_share(k))
-        return kept, pca
+        return selection, pca
 
 
-def held_out(asked: KeepRequest, folds: Sequence[Fold], sizes: Iterable[int | None]) -> HeldOut:
+def held_out(request: KeepRequest, folds: Sequence[Fold], sizes: Iterable[int | None]) -> HeldOut:
     """Return the held-out shares for ascending numbers of groups; None stands for the budget."""
-    path, rows = HeldOutPath(asked, folds), []
+    path, rows = HeldOutPath(request, folds), []
     sizes = list(sizes)
     with stage("Held-out shares", len(sizes), "sizes") as advance:
         for m in sizes:
             rows.append(path.at(m))
             advance(1)
-    kept, pca = (np.array(values).T for values in zip(*rows, strict=True))
-    return HeldOut(kept, pca, np.array([np.trace(fold.products) for fold in folds]))
+    selection, pca = (np.array(values).T for values in zip(*rows, strict=True))
+    return HeldOut(selection, pca, np.array([np.trace(fold.products) for fold in folds]))
 
 
-def smallest_size(asked: KeepRequest, folds: Sequence[Fold]) -> tuple[int, list[int]]:
-    """Return the smallest number of groups that keeps the share `asked.share`, and those that were tried.
+def smallest_size(request: KeepRequest, folds: Sequence[Fold]) -> tuple[int, list[int]]:
+    """Return the smallest number of groups that keeps the share `request.share`, and those that were tried.
 
     Raises
     ------
     OptionError
         If no number tried keeps it.
     """
-    assert asked.share is not None
-    path = HeldOutPath(asked, folds)
+    assert request.share is not None
+    path = HeldOutPath(request, folds)
     squares = np.array([np.trace(fold.products) for fold in folds])
-    most = min(len(asked.candidates), MOST_TRIED)
+    largest_size = min(len(request.candidates), MOST_TRIED)
     sizes, parts = [], []
     with stage("Numbers of variables", None, "sizes") as advance:
-        for m in range(max(asked.smallest, len(asked.include), 1), most + 1):
-            kept, pca = path.at(m)
-            reference = 1.0 if asked.k is None else float(squares @ pca / squares.sum())
-            parts.append(float(squares @ kept / squares.sum()) / reference)
+        for m in range(max(request.smallest, len(request.include), 1), largest_size + 1):
+            selection, pca = path.at(m)
+            reference = 1.0 if request.k is None else float(squares @ pca / squares.sum())
+            parts.append(float(squares @ selection / squares.sum()) / reference)
             sizes.append(m)
             advance(1)
-            if parts[-1] >= asked.share:
+            if parts[-1] >= request.share:
                 return m, sizes
-    raise OptionError(_not_reached(asked, sizes, parts))
+    raise OptionError(_not_reached(request, sizes, parts))
 
 
-def _not_reached(asked: KeepRequest, sizes: Sequence[int], parts: Sequence[float]) -> str:
-    of = "the total variance" if asked.k is None else "PCA's"
-    best = max(parts)
+def _not_reached(request: KeepRequest, sizes: Sequence[int], parts: Sequence[float]) -> str:
+    of = "the total variance" if request.k is None else "PCA's"
+    largest_part = max(parts)
     text = (
-        f"With {sizes[-1]} of {len(asked.groups)} variables the held-out share is {whole_percent(parts[-1])} "
-        f"of {of}, and share={asked.share:g} was given."
+        f"With {sizes[-1]} of {len(request.groups)} variables the held-out share is "
+        f"{whole_percent(parts[-1])} of {of}, and share={request.share:g} was given."
     )
-    lower = np.floor(20.0 * best - 1e-9) / 20.0  # a multiple of .05
+    lower = np.floor(20.0 * largest_part - 1e-9) / 20.0  # a multiple of .05
     if lower <= 0:
         return f"{text} Give m=, the number of variables to keep."
-    reached = next(m for m, part in zip(sizes, parts, strict=True) if part >= lower)
-    return f"{text} share={lower:g} is reached with {reached} variables."
+    sufficient_size = next(m for m, part in zip(sizes, parts, strict=True) if part >= lower)
+    return f"{text} share={lower:g} is reached with {sufficient_size} variables."
 
 
 # --- a choice with what other rows say -------------------------------------------------------------
@@ -193,7 +193,7 @@ def _not_reached(asked: KeepRequest, sizes: Sequence[int], parts: Sequence[float
 
 def with_path(
     state: FitState,
-    asked: KeepRequest,
+    request: KeepRequest,
     rng: np.random.Generator,
     folds: Sequence[Fold],
     sizes: Collection[int],
@@ -209,38 +209,38 @@ def with_path(
     """
     about, S = set_of(state), state.moments.op
     matrix, m = matrix_of(S), len(about.chosen)
-    largest = max(sum(sorted(map(len, asked.groups), reverse=True)[: max([*sizes, m])]), asked.k or 1)
+    largest = max(sum(sorted(map(len, request.groups), reverse=True)[: max([*sizes, m])]), request.k or 1)
     spectrum = spectrum_of(S, largest)
-    rows, near = [], [sorted(about.chosen.tolist())]
+    rows, starts = [], [sorted(about.chosen.tolist())]
     sizes = sorted({*sizes, m}) if about.budget is None else [m]
     for size in sizes:
-        problem = asked.problem(matrix, None if about.budget is not None else size)
-        U = near[0] if size == m else problem.search(rng, "quick", near)[0]
+        problem = request.problem(matrix, None if about.budget is not None else size)
+        U = starts[0] if size == m else problem.search(rng, "quick", starts)[0]
         if len(U) != size:  # those kept determine all others
             break
-        rows.append(one_size(problem, U, spectrum, asked.k))
+        rows.append(one_size(problem, U, spectrum, request.k))
     path = sized(rows)
     changes: dict[str, Any] = dict(path)
     if folds:
         asked_sizes = [None] if about.budget is not None else path["sizes"].tolist()
-        found = held_out(asked, folds, asked_sizes)
+        shares = held_out(request, folds, asked_sizes)
         changes |= {
-            "held_out": found.share(found.kept),
-            "held_out_pca": found.share(found.pca),
-            "held_out_error": found.error,
+            "held_out": shares.share(shares.selection),
+            "held_out_pca": shares.share(shares.pca),
+            "held_out_error": shares.error,
             "folds": len(folds),
         }
     return replace(state, principal=replace(about, **changes))
 
 
-def sizes_around(asked: KeepRequest, m: int) -> range:
+def sizes_around(request: KeepRequest, m: int) -> range:
     """Return the numbers of groups that are compared with m."""
-    low = max(m - NEIGHBOURING_NUMBERS, asked.smallest, len(asked.include), 1)
-    return range(min(low, m), min(m + NEIGHBOURING_NUMBERS, len(asked.candidates)) + 1)
+    low = max(m - NEIGHBOURING_NUMBERS, request.smallest, len(request.include), 1)
+    return range(min(low, m), min(m + NEIGHBOURING_NUMBERS, len(request.candidates)) + 1)
 
 
 def with_frequencies(
-    state: FitState, data: Data, asked: KeepRequest, draws: int, seed: int, analysis: str
+    state: FitState, data: Data, request: KeepRequest, draws: int, seed: int, analysis: str
 ) -> FitState:
     """Return the choice with how often resamples of the rows choose each group.
 
@@ -253,14 +253,14 @@ def with_frequencies(
         If there is nothing to draw from.
     """
     about, sampler = set_of(state), data.sampler(analysis)
-    chosen = about.chosen.tolist()
-    counts = np.zeros(len(asked.groups))
-    budget = asked.budget if asked.budget is not None else float(len(chosen))
+    chosen_groups = about.chosen.tolist()
+    counts = np.zeros(len(request.groups))
+    budget = request.budget if request.budget is not None else float(len(chosen_groups))
     with stage("Resamples", draws, "draws") as advance:
         for number in range(draws):
             S = matrix_of(sampler.of_draw(number).bootstrap(draw_generator(seed, number)))
-            problem = replace(asked.problem(S), budget=budget)
-            U, _ = problem.search(np.random.default_rng(0), "quick", [chosen])
+            problem = replace(request.problem(S), budget=budget)
+            U, _ = problem.search(np.random.default_rng(0), "quick", [chosen_groups])
             counts[U] += 1.0
             advance(1)
     about = replace(about, frequency=counts / draws, draws=draws, is_normal=not data.from_rows)
