@@ -87,24 +87,28 @@ class Tables:
     @classmethod
     def of(cls, cells: np.ndarray) -> Tables:
         """Return the tables with the thresholds of their own margins."""
-        below_x, below_y = _below(cells.sum(axis=2)), _below(cells.sum(axis=1))
+        below_x, below_y = _cumulative_counts(cells.sum(axis=2)), _cumulative_counts(cells.sum(axis=1))
         return cls(cells, below_x, below_y, _thresholds(below_x), _thresholds(below_y))
 
-    def subset(self, chosen: np.ndarray) -> Tables:
-        """Return the chosen tables, by numbers or a mask."""
+    def subset(self, selection: np.ndarray) -> Tables:
+        """Return a selection of the tables, by numbers or a mask."""
         return Tables(
-            self.cells[chosen], self.below_x[chosen], self.below_y[chosen], self.x[chosen], self.y[chosen]
+            self.cells[selection],
+            self.below_x[selection],
+            self.below_y[selection],
+            self.x[selection],
+            self.y[selection],
         )
 
-    def mirrored(self, chosen: np.ndarray) -> Tables:
-        """Return all tables, with y replaced by -y in the chosen ones, shape (q,) of bool."""
+    def mirrored(self, selection: np.ndarray) -> Tables:
+        """Return all tables, with y replaced by -y in the selection, shape (q,) of bool."""
         total = self.below_y[:, -1:]
         return Tables(
-            np.where(chosen[:, None, None], self.cells[:, :, ::-1], self.cells),
+            np.where(selection[:, None, None], self.cells[:, :, ::-1], self.cells),
             self.below_x,
-            np.where(chosen[:, None], total - self.below_y[:, ::-1], self.below_y),
+            np.where(selection[:, None], total - self.below_y[:, ::-1], self.below_y),
             self.x,
-            np.where(chosen[:, None], -self.y[:, ::-1], self.y),
+            np.where(selection[:, None], -self.y[:, ::-1], self.y),
         )
 
 
@@ -143,31 +147,32 @@ def _estimates(tables: Tables, bound: float) -> tuple[np.ndarray, ...]:
     value, score = (
         np.stack(parts) for parts in zip(*(log_likelihood(tables, np.full(q, z)) for z in grid), strict=True)
     )
-    best, at_bound = _best_of_grid(value, score)
+    best_points, at_bound = _best_of_grid(value, score)
     pairs = np.arange(q)
-    towards = np.where(score[best, pairs] > 0, 1, -1)  # the maximum is between the best point and this one
-    other = np.clip(best + towards, 0, len(grid) - 1)
+    # the maximum is between the best point and this one
+    towards = np.where(score[best_points, pairs] > 0, 1, -1)
+    end_points = np.clip(best_points + towards, 0, len(grid) - 1)
 
     def slope(z: np.ndarray, pair: np.ndarray) -> np.ndarray:
         return log_likelihood(tables.subset(pair.astype(int)), z)[1]
 
-    z = grid[best].copy()
-    converged = at_bound | (score[best, pairs] == 0)
-    inside = np.flatnonzero(~converged)
-    if inside.size:
+    z = grid[best_points].copy()
+    converged = at_bound | (score[best_points, pairs] == 0)
+    interior_pairs = np.flatnonzero(~converged)
+    if interior_pairs.size:
         tolerances: Any = {"xatol": 1e-10, "xrtol": 0.0, "fatol": 0.0, "frtol": 0.0}
-        found = find_root(
+        roots = find_root(
             slope,
-            (grid[best[inside]], grid[other[inside]]),
-            args=(inside,),
+            (grid[best_points[interior_pairs]], grid[end_points[interior_pairs]]),
+            args=(interior_pairs,),
             tolerances=tolerances,
             maxiter=ROOT_STEPS,
         )
-        z[inside] = np.where(np.isfinite(found.x), found.x, z[inside])
-        converged[inside] = found.success
+        z[interior_pairs] = np.where(np.isfinite(roots.x), roots.x, z[interior_pairs])
+        converged[interior_pairs] = roots.success
     r = np.where(at_bound, np.sign(z) * bound, np.tanh(z))
-    most = np.maximum(log_likelihood(tables, z)[0], value[best, pairs])
-    reaches = most - np.maximum(value[0], value[-1]) <= INTERVAL
+    maximum = np.maximum(log_likelihood(tables, z)[0], value[best_points, pairs])
+    reaches = maximum - np.maximum(value[0], value[-1]) <= INTERVAL
     return r, at_bound, reaches, converged
 
 
@@ -177,14 +182,14 @@ def _best_of_grid(value: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.
     A bound is preferred to points that are better only by rounding: where a likelihood approaches its
     supremum at the bound, it is constant to rounding long before.
     """
-    best, most = value.argmax(axis=0), value.max(axis=0)
-    rounding = 1e-13 * np.abs(most)
-    at_bound = np.zeros(len(best), dtype=bool)
+    best_points, maximum = value.argmax(axis=0), value.max(axis=0)
+    rounding = 1e-13 * np.abs(maximum)
+    at_bound = np.zeros(len(best_points), dtype=bool)
     for end, outward in ((0, -1.0), (len(value) - 1, 1.0)):
-        flat = (value[end] >= most - rounding) & (outward * score[end] >= 0)
-        best[flat & ~at_bound] = end
+        flat = (value[end] >= maximum - rounding) & (outward * score[end] >= 0)
+        best_points[flat & ~at_bound] = end
         at_bound |= flat
-    return best, at_bound
+    return best_points, at_bound
 
 
 def log_likelihood(tables: Tables, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -239,17 +244,17 @@ def _corner_terms(h: np.ndarray, k: np.ndarray, z: np.ndarray) -> tuple[np.ndarr
     finite = np.isfinite(h) & np.isfinite(k)
     h, k = np.where(finite, h, 0.0), np.where(finite, k, 1.0)
     square, product = 0.5 * (h - k) ** 2, 0.5 * h * k
-    first = np.cosh(z) ** 2
+    cosh_squared = np.cosh(z) ** 2
     with np.errstate(divide="ignore"):
-        top = np.arccosh(np.sqrt(first + DROP / square))
+        top = np.arccosh(np.sqrt(cosh_squared + DROP / square))
     length = np.minimum(top - z, LENGTH)[..., None]
     grown = np.exp(z[..., None] + 0.5 * length * (NODES + 1.0))  # exp(u)
     cosh = 0.5 * (grown + 1.0 / grown)
-    exponent = square[..., None] * (cosh * cosh - first[..., None])
+    exponent = square[..., None] * (cosh * cosh - cosh_squared[..., None])
     exponent += product[..., None] * (1.0 / (grown * grown) - np.exp(-2.0 * z)[..., None])
     integral = (np.exp(-exponent) / cosh * (0.5 * length * QUADRATURE_WEIGHTS)).sum(axis=-1)
-    start = -(square * first + product * (1.0 + np.exp(-2.0 * z))) - np.log(2.0 * np.pi)
-    tail, density = start + np.log(integral), start - 0.5 * np.log(first)
+    start = -(square * cosh_squared + product * (1.0 + np.exp(-2.0 * z))) - np.log(2.0 * np.pi)
+    tail, density = start + np.log(integral), start - 0.5 * np.log(cosh_squared)
     return np.where(finite, tail, -np.inf), np.where(finite, density, -np.inf)
 
 
@@ -282,14 +287,14 @@ def _cell_differences(corners: np.ndarray, size: np.ndarray) -> np.ndarray:
     return upper - lower
 
 
-def _below(margin: np.ndarray) -> np.ndarray:
+def _cumulative_counts(margin: np.ndarray) -> np.ndarray:
     """Return cumulative counts with a leading zero, shape (q, m + 1), of margins of shape (q, m)."""
     return np.pad(np.cumsum(margin, axis=1), ((0, 0), (1, 0)))
 
 
-def _thresholds(below: np.ndarray) -> np.ndarray:
+def _thresholds(counts: np.ndarray) -> np.ndarray:
     """Return the normal quantiles between the categories, shape (q, m - 1)."""
-    inner, total = below[:, 1:-1], below[:, -1:]
+    inner, total = counts[:, 1:-1], counts[:, -1:]
     smaller = np.minimum(inner, total - inner) / total
     return np.where(inner > total - inner, -ndtri(smaller), ndtri(smaller))
 
@@ -322,7 +327,7 @@ def polyserial(x: np.ndarray, levels: np.ndarray, bound: float = 0.999) -> float
     """
     z = (x - x.mean()) / x.std()
     places = np.unique(levels, return_inverse=True)[1]
-    thresholds = _thresholds(_below(np.bincount(places)[None].astype(float)))[0]
+    thresholds = _thresholds(_cumulative_counts(np.bincount(places)[None].astype(float)))[0]
     limits = np.concatenate([[-np.inf], thresholds, [np.inf]])
     lower, upper = limits[places], limits[places + 1]
 
@@ -419,7 +424,7 @@ def correlation(
     0.867
     """
     one_of("method", method, CORRELATION_METHODS)
-    most = whole_number("max_levels", max_levels, 2)
+    level_limit = whole_number("max_levels", max_levels, 2)
     limit = real_number("bound", bound, 0.0, 1.0 - 1e-6, open_low=True)
     source = table_of(data)
     advice = "give a correlation matrix to spca_cov(S, ...) as it is"
@@ -433,19 +438,19 @@ def correlation(
     values = np.column_stack([_numbers(frame.iloc[:, j], name) for j, name in enumerate(names)])
     _require_variation(values, names)
     marked: dict[str, list[tuple[Any, Any]]] = {"at_bound": [], "reaches_bound": [], "not_converged": []}
-    ordinal = _ordinal(values, frame, most, method)
+    ordinal = _ordinal(values, frame, level_limit, method)
     kind = method if method != "auto" else _kind_of(ordinal)
     if kind == "polychoric":
-        R, marked = _polychoric(values, names, most, limit)
+        R, marked = _polychoric(values, names, level_limit, limit)
     else:
         R = _of_numbers(values, "spearman" if kind == "spearman" else "pearson")
     if kind == "mixed":
-        marked = _insert_ordinal(R, values, ordinal, names, most, limit)
+        marked = _insert_ordinal(R, values, ordinal, names, level_limit, limit)
     present = (~np.isnan(values)).astype(float)
     pairs = present.T @ present
     if np.isnan(R).any():
-        first, second = np.argwhere(np.isnan(R))[0]
-        _refuse_pair(names[first], names[second])
+        row, column = np.argwhere(np.isnan(R))[0]
+        _refuse_pair(names[row], names[column])
     out = pd.DataFrame(R, index=names, columns=names)
     out.attrs["spcastat"] = {
         "kind": kind,
@@ -530,35 +535,36 @@ def _numbers(column: pd.Series, name: Any) -> np.ndarray:
 
 
 def _polychoric(
-    values: np.ndarray, names: pd.Index, most: int, bound: float
+    values: np.ndarray, names: pd.Index, max_levels: int, bound: float
 ) -> tuple[np.ndarray, dict[str, list[tuple[Any, Any]]]]:
     """Return the matrix, and the pairs at the bound, reaching it, and without convergence."""
     levels = [np.unique(column[~np.isnan(column)]) for column in values.T]
-    many = [j for j, found in enumerate(levels) if len(found) > most]
-    if many:
+    columns_over = [j for j, column_levels in enumerate(levels) if len(column_levels) > max_levels]
+    if columns_over:
         raise ColumnTypeError(
-            f"{plural(len(many), 'column has', 'columns have')} more than max_levels={most} distinct values: "
-            f'{listed([names[j] for j in many])}: use method="spearman" or "pearson", or raise max_levels.'
+            f"{plural(len(columns_over), 'column has', 'columns have')} more than max_levels={max_levels} "
+            f"distinct values: {listed([names[j] for j in columns_over])}: "
+            'use method="spearman" or "pearson", or raise max_levels.'
         )
     n, p = values.shape
     m = max(map(len, levels))
-    chosen = np.zeros((n, p, m))
-    for j, found in enumerate(levels):
-        chosen[:, j, : len(found)] = values[:, j, None] == found
-    flat = chosen.reshape(n, p * m)
+    indicators = np.zeros((n, p, m))
+    for j, column_levels in enumerate(levels):
+        indicators[:, j, : len(column_levels)] = values[:, j, None] == column_levels
+    flat = indicators.reshape(n, p * m)
     counts = (flat.T @ flat).reshape(p, m, p, m).transpose(0, 2, 1, 3)
-    first, second = np.triu_indices(p, 1)
-    tables = counts[first, second]
+    pair_rows, pair_columns = np.triu_indices(p, 1)
+    tables = counts[pair_rows, pair_columns]
     for margin in (tables.sum(axis=2), tables.sum(axis=1)):  # a variable of the pair is constant
-        alone = np.flatnonzero((margin > 0).sum(axis=1) < 2)
-        if alone.size:
-            _refuse_pair(names[first[alone[0]]], names[second[alone[0]]])
+        constant_pairs = np.flatnonzero((margin > 0).sum(axis=1) < 2)
+        if constant_pairs.size:
+            _refuse_pair(names[pair_rows[constant_pairs[0]]], names[pair_columns[constant_pairs[0]]])
     estimates = polychoric(tables, bound)
     R = np.eye(p)
-    R[first, second] = R[second, first] = estimates.correlation
+    R[pair_rows, pair_columns] = R[pair_columns, pair_rows] = estimates.correlation
 
-    def pairs(chosen: np.ndarray) -> list[tuple[Any, Any]]:
-        return [(names[first[pair]], names[second[pair]]) for pair in np.flatnonzero(chosen)]
+    def pairs(mask: np.ndarray) -> list[tuple[Any, Any]]:
+        return [(names[pair_rows[pair]], names[pair_columns[pair]]) for pair in np.flatnonzero(mask)]
 
     marked = {
         "at_bound": pairs(estimates.at_bound),
@@ -578,10 +584,10 @@ def _polychoric(
 def _require_variation(values: np.ndarray, names: pd.Index) -> None:
     """Raise ConstantColumnError or MissingValuesError for a column without two different values."""
     for column, name in zip(values.T, names, strict=True):
-        found = column[~np.isnan(column)]
-        if not found.size:
+        observed = column[~np.isnan(column)]
+        if not observed.size:
             raise MissingValuesError(f"Column {shown(name)} has no values; leave it out.")
-        if found.min() == found.max():
+        if observed.min() == observed.max():
             raise ConstantColumnError(f"Column {shown(name)} has only one value; leave it out.")
 
 
