@@ -20,7 +20,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, Normalize
 from matplotlib.patches import Rectangle
 from statsmodels.multivariate.factor_rotation import rotate_factors
 
@@ -28,6 +29,8 @@ import spcastat as sp
 
 #: Papers usually print rotated loadings of at least this size.
 CUT_OFF = 0.3
+#: From correlations to colours, as numbers from 0 to 1.
+SCALE = Normalize(-0.95, 0.95)
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def draw(ax: Axes, panel: Panel, colours: Colormap) -> None:
     for (row, column), value in np.ndenumerate(panel.values):
         if value:
             cell = Rectangle((column + 0.04, row + 0.06), 0.92, 0.88)
-            cell.set_facecolor(colours(0.5 + 0.5 * value / 0.95))
+            cell.set_facecolor(colours(SCALE(value)))
             ax.add_patch(cell)
     number = int((panel.values != 0).sum())
     title = f"{panel.title}\n{number} loadings\nPEV {100 * panel.pev:.1f} %"
@@ -93,6 +96,15 @@ def draw(ax: Axes, panel: Panel, colours: Colormap) -> None:
     ax.set_xticks([])
     ax.tick_params(length=0)
     ax.spines[:].set_color("#999999")
+
+
+def draw_scale(axes: np.ndarray, colours: Colormap) -> None:
+    """Draw the scale of the colours below the panels."""
+    scale = ScalarMappable(SCALE, colours)
+    bar = axes[0].figure.colorbar(scale, ax=axes, location="bottom", aspect=40, pad=0.01)
+    bar.set_ticks([-0.9, 0, 0.9], labels=["−.9", "correlation 0", ".9"])
+    bar.ax.tick_params(labelsize=12, length=0)
+    bar.outline.set_edgecolor("#999999")
 
 
 def picture(file: Path, style: str, colours: str) -> None:
@@ -107,7 +119,14 @@ def picture(file: Path, style: str, colours: str) -> None:
                 ax.axhline(row + 1, color="#999999", linewidth=0.8)
         labels = [name.replace("_", " ") for name in names]
         axes[0].set_yticks(np.arange(len(labels)) + 0.5, labels, fontsize=13)
-        figure.savefig(file, dpi=100, metadata={"Software": None}, transparent=style != "default")
+        draw_scale(axes, matplotlib.colormaps[colours])
+        figure.savefig(
+            file,
+            dpi=100,
+            metadata={"Software": None},
+            transparent=style != "default",
+            pil_kwargs={"optimize": True},
+        )
 
 
 def main() -> None:
