@@ -39,7 +39,7 @@ SLOPE_NUMBER_GAP, MOST_SLOPE_NUMBERS = 5.0, 5
 #: Height of the note, in font sizes.
 NOTE_ROOM = 3.0
 #: What the note says if marks hide intervals.
-HIDDEN_INTERVALS = "Intervals not seen are narrower than the marks."
+HIDDEN_INTERVALS = "Where no interval is visible, it is narrower than the mark."
 #: Height of the names of the components above the axes, in font sizes.
 HEADING_ROOM = 2.2
 

@@ -87,7 +87,7 @@ class ComponentChoice(Outcome):
 
     @property
     def by_division(self) -> tuple[int, ...]:
-        """`k` and the numbers that single divisions into folds would give, in ascending order."""
+        """`k` and the numbers that individual divisions into folds would give, in ascending order."""
         return self._standing.by_division
 
     @property
@@ -127,9 +127,9 @@ class ComponentChoice(Outcome):
         that predict. From this component on, if there are more variables than rows, "sparse_p" is the p-value
         of a sparse component. Predictions are compared up to the first component that does not exceed noise.
         "predicted" is the share of the variance of held-out cells that this many components predict; "gain"
-        is the increase over the last number of components that "counts", in multiples of the mean variance of
-        a variable, and "gain_se" its standard error over folds. "share" and "cumulative" are shares of the
-        variance.
+        is the increase over the last number of components whose column "counts" is true (a number counts if
+        its gain is large enough), in multiples of the mean variance of a variable, and "gain_se" its standard
+        error over folds. "share" and "cumulative" are shares of the variance.
         """
         return deep_copy(self._tests.table)
 

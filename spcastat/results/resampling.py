@@ -98,7 +98,7 @@ class Bootstrap(FromDraws):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The default 95 % intervals: "loadings" (`table`) and "variance", as `variance_ci`."""
+        """The 95 % intervals: "loadings" contains `table`, and "variance" the result of `variance_ci()`."""
         return {"loadings": self.table, "variance": frames.variance_ci(self._state, self._numbers)}
 
     @property

@@ -679,7 +679,7 @@ def remarks(choice: Chosen) -> Iterator[Fact]:
 
 
 def not_firm(choice: Chosen) -> Iterator[Fact]:
-    """Yield the fact that single divisions into folds give other numbers, or sparser fits predict as well.
+    """Yield the fact that individual divisions give other numbers, or that sparser fits predict as well.
 
     Candidates with more loadings that predict as well are alone no reason for doubt: rules prefer few.
     """

@@ -37,7 +37,7 @@ _SPARSENESS = (
 
 #: Why k components were chosen, and whether other folds may give another number.
 _NUMBER_REASONS = (
-    "{reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.}{close? The gain of "
+    "{reason}{end?; {end}}.{doubt? Individual divisions into folds give {doubt}.}{close? The gain of "
     "{close_count|component|components} {close} {close_count|is|are} within one standard error of the least "
     "that counts, so k is not firm.} For comparison: parallel analysis {parallel}{large? (large rows "
     "shrunk)}{rules?, Kaiser {kaiser}}."
@@ -250,8 +250,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         label="Doubt",
         line="{divided?other folds give {low:,} to {high:,}}{both?; }{alike?{alike|# other fit is|# other "
         "fits are} within one standard error}",
-        note="The number of {groups?groups of loadings|loadings} is not firm: {divided?single divisions "
-        "into folds ({repeats} of them) give {low:,} to {high:,}}{both?; }{alike?{alike|# other "
+        note="The number of {groups?groups of loadings|loadings} is not firm: {divided?individual "
+        "divisions into folds ({repeats} of them) give {low:,} to {high:,}}{both?; }{alike?{alike|# other "
         "candidate|# other candidates}, with {fewest:,}{several? to {most:,}}, {alike|differs|differ} by "
         "at most one standard error of the difference of held-out errors}.",
     ),

@@ -141,8 +141,8 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="{number} of {all|# variable|# variables} {number|is|are} shown; `frequency` lists all."
     ),
     "rarely selected": Template(
-        note="Not shown: {number|# variable|# variables} selected by no component in {share:%g} % of the "
-        "fits."
+        note="Not shown: {number|# variable|# variables} that no component selects in {share:%g} % or more "
+        "of the fits."
     ),
     "clusters": Template(
         note="Variables of a cluster are highly correlated, and fits of halves may exchange them: interpret "

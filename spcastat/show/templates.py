@@ -241,9 +241,9 @@ _COPY_PAIRS = (
     "{some_opposite? or opposites}: {pairs}"
 )
 _COPIES = (
-    ". {kept?The data hardly tell which of them to keep.|A component may be little more than such variables, "
-    "and chance decides which of them draws and halves select. Leave out {count|one of them|all but one of "
-    "each}{together?, or give {together}}.}"
+    ". {kept?These data show little difference between keeping one or the other.|A component may be little "
+    "more than such variables, and chance decides which of them draws and halves select. Leave out {count|"
+    "one of them|all but one of each}{together?, or give {together}}.}"
 )
 
 #: Key of a fact -> its wordings.
@@ -723,13 +723,13 @@ TEMPLATES: dict[str, Template] = {
     ),
     "cardinality missed": Template(
         note="Cardinality missed: {components}{details?; see details}.",
-        warning="{number|# component does|# components do} not have the cardinality that was asked for.",
+        warning="{number|# component does|# components do} not have the cardinality that was requested.",
     ),
     "near copy": Template(note=_COPY + _COPIES, warning=_COPY + "."),
     "near copies": Template(note=_COPY_PAIRS + _COPIES, warning=_COPY_PAIRS + "."),
     "missed": Template(
         part="{component} has {groups?{count|# group|# groups}|{count|# nonzero|# nonzeros}}, {card} "
-        "{card|was|were} asked for"
+        "{card|was|were} requested"
     ),
     "weights in table": Template(
         note="The table shows the weights of the variables in the scores. sparse_loadings() fits sparse "

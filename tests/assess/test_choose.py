@@ -856,7 +856,7 @@ def test_a_choice_prints_the_fits_beside_it_in_a_line():
     assert "Others  7 loadings reach 66 % of the best (partition, 6 left out)" in str(few)
     assert "choice.alternatives" in str(few)
     chosen = sp.choose(sp.datasets.load_pitprops(), n_obs=180)
-    assert "Single divisions into folds give 3 or 5." in " ".join(str(chosen).split())
+    assert "Individual divisions into folds give 3 or 5." in " ".join(str(chosen).split())
     one = sp.choose(sp.datasets.load_judges().iloc[:, :6], k=1, scale=True, repeats=1)
     assert "<- chosen" not in str(one)
     assert "&lt;- chosen" in one._repr_html_()

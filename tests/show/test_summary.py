@@ -77,7 +77,7 @@ def test_a_cardinality_that_was_missed_is_named(pitprops):
     data = pd.DataFrame({"a": pitprops["length"], "b": -pitprops["length"], "c": pitprops["clear"] * 0.1})
     fit = sp.spca(data, k=1, card=3, nonneg=True, method="bcd-l0")
     assert fit.card["PC1"] < 3
-    assert f"Cardinality missed: PC1 has {fit.card['PC1']} nonzeros, 3 were asked for" in " ".join(fit.notes)
+    assert f"Cardinality missed: PC1 has {fit.card['PC1']} nonzeros, 3 were requested" in " ".join(fit.notes)
 
 
 def test_the_call_makes_the_fit_again(fit, pitprops):
