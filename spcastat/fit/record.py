@@ -330,6 +330,11 @@ class Record:
         """Whether the fit converged before reaching `max_iter`."""
         return self.status != "max_iter"
 
+    @property
+    def is_pca(self) -> bool:
+        """Whether the components are those of dense PCA; other methods without zeros keep less variance."""
+        return self.method == "pca"
+
     def how_chosen(self) -> list[str]:
         """Return the sentences on how the numbers of components and of nonzero loadings were chosen."""
         return (self.chosen() if callable(self.chosen) else self.chosen) or []

@@ -616,7 +616,7 @@ def explained(state: FitState) -> Fact:
     """Return the fact about the variance that the components explain."""
     frame, total = variance(state), total_variance(state)
     totals = {str(name): percent(frame[name].iloc[-1], 1) for name in frame if "cumulative" in str(name)}
-    if not state.record.sparse:
+    if state.record.is_pca:
         return fact("explained by PCA", k=state.record.k, dense=totals["cumulative PCA"], total=total)
     if state.record.k == 1:  # adjusted variance and PEV of one component are equal
         share, dense = totals["cumulative adjusted"], totals["cumulative PCA"]

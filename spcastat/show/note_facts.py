@@ -60,6 +60,7 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
         )
     if record.sparse:
         yield fact("weights in table")
+    if not record.is_pca:
         yield measures_of_variance(state)
         yield from variance_of_few(state)
     objective = objective_of(record)

@@ -550,7 +550,7 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     brief = Screen(title, components.lines, (in_brief, *about), alerts, end, brief=without_table)
     sentences = (*_without_loadings(state, state.V), part(facts.how_found(record)), *about)
     undefined = Screen(title, components.lines, sentences, alerts, end, brief=brief)
-    if not record.sparse or record.k == 1:
+    if record.is_pca or record.k == 1:
         return undefined
     sentences = (part(facts.measures_of_variance(state)), *sentences)
     return replace(undefined, body=components.beside_definitions, sentences=sentences, brief=undefined)
@@ -742,7 +742,7 @@ def _is_variance(column: Column) -> bool:
 def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> Components:
     """Return the components of a fit with cumulative shares and the largest correlations of scores."""
     record = state.record
-    names = ("", *facts.measures_printed(state)) if record.sparse else ("",)
+    names = ("",) if record.is_pca else ("", *facts.measures_printed(state))
     columns = [
         column for column in VARIANCE if column.group and column.name in variance and column.measure in names
     ]
@@ -760,7 +760,7 @@ def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> 
     cumulative = facts.cumulative_heading(state)
     heading = cumulative if record.k > 1 else cumulative.removeprefix("Cumulative ")
     final_rows: list[Line] = []
-    if len(variance) > 1 and record.sparse:
+    if len(variance) > 1 and not record.is_pca:
         final_rows.append(("Largest score |r|", tuple(Figures.of((r,), 2) for r in largest.tolist())))
         short.append(CORRELATION_LABEL)
     measures = [column.measure for column in columns]

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
+from spcastat.fit.method_table import SOLVERS
 from spcastat.show import renderings
 
 
@@ -418,3 +419,36 @@ def test_words_are_not_broken_at_their_hyphens():
             "70 in build wind float, 76 in build wind non-float, 13 in head-lamps", width
         )
         assert not any(line.endswith("-") for line in lines.splitlines())
+
+
+# --- dense components -----------------------------------------------------------------------------
+
+
+DENSE_METHODS = [method.name for method in SOLVERS.values() if not method.controls]
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("method", DENSE_METHODS)
+def test_dense_components_have_their_own_shares_and_those_of_pca_beside(method, k):
+    fit = sp.spca(rows(), k, method=method, scale=True)
+    assert (fit.loadings != 0).all(axis=None)
+    last_shares = {
+        line.rsplit("  ", k)[0].strip(): float(line.split()[-1])
+        for line in str(fit).splitlines()
+        if line.startswith("  ")
+    }
+    own_label = "this component" if k == 1 else "adjusted"
+    assert last_shares["PCA (dense)"] == pytest.approx(
+        100 * fit.variance["cumulative PCA"].iloc[-1], abs=0.051
+    )
+    text = said(fit.describe().text)
+    if method == "pca":
+        assert own_label not in last_shares
+    else:
+        share = fit.variance["cumulative adjusted"].iloc[-1]
+        assert last_shares[own_label] == pytest.approx(100 * share, abs=0.051)
+        assert f"explained {100 * share:.1f} % of the total variance" in text
+
+
+def test_there_are_dense_components_that_are_not_those_of_pca():
+    assert set(DENSE_METHODS) > {"pca"}
