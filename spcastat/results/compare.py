@@ -29,7 +29,7 @@ from spcastat.progress import listening, workers
 from spcastat.results.fit import SpcaResult
 from spcastat.results.resampling import original_data
 from spcastat.search.objectives import OBJECTIVES, provable
-from spcastat.show.grid import Document, Row, Table, fixed_values, number_rows, percent
+from spcastat.show.grid import Document, Row, Table, fixed, fixed_values, number_rows, percent
 from spcastat.show.renderings import (
     SPACES_BETWEEN,
     WIDTH,
@@ -68,7 +68,7 @@ CARDINALITIES = "Cardinalities"
 #: Label of the row of nonzeros, and heading of the rows of held-out errors.
 NONZEROS, HELD_OUT_ERROR = "Nonzeros", "Held-out error"
 #: What held-out errors are.
-HELD_OUT_DEFINITION = "Held-out error: mean squared error of predicted cells (1: by column means). "
+HELD_OUT_DEFINITION = "mean squared error of predicted cells (1: by column means)"
 #: Heading and labels of the rows that compare each fit with the first.
 WITH_FIRST, AGREEMENT, ANGLE = "Compared with the first fit", "Agreement", "Angle, degrees"
 #: Columns of the held-out errors in the table of measures, and their labels.
@@ -110,7 +110,9 @@ class Comparison(Outcome):
         document = self._document()
         end = ending(self._short_name, document.sentences)
         rows_of_fits = _upright(self._measures, self._agreement, self._angles)
-        upright = screen_of(replace(document, tables=(rows_of_fits,), print_notes=(UPRIGHT,)), end)
+        upright = screen_of(
+            replace(document, tables=(rows_of_fits,), print_notes=(_meaning_of_columns(self._measures),)), end
+        )
         if len(self._measures) > FITS_IN_COLUMNS:
             return upright
         measures = document.tables[0]
@@ -565,11 +567,21 @@ def _definitions(labels: Collection[str]) -> str:
     error = "; RRE, its error: the square root of 1 - PEV" if "RRE" in labels else ""
     has_held_out = any(label.startswith((HELD_OUT["held_out"], HELD_OUT_ERROR)) for label in labels)
     return (
-        f"{HELD_OUT_DEFINITION * has_held_out}"
+        f"{f'{HELD_OUT_ERROR}: {HELD_OUT_DEFINITION}. ' * has_held_out}"
         f"PEV: share by projection on the loadings{error}; least squares: by regression on the scores. "
         "Agreement: mean Jaccard index of the sets of variables with nonzero loadings, 1 if they are the "
         "same. Angle: largest principal angle between the spans of the loadings."
     )
+
+
+def _meaning_of_columns(measures: pd.DataFrame) -> str:
+    """Return what the columns of a row for each of many fits mean, and how sure differences of errors are."""
+    if "held_out" not in measures:
+        return UPRIGHT
+    standard_errors = measures["held_out_excess_se"][measures["held_out_excess"] > 0]
+    ends = dict.fromkeys(fixed(value, 3) for value in (standard_errors.min(), standard_errors.max()))
+    spread = f"; standard errors of differences from the smallest: {' to '.join(ends)}"
+    return f"{UPRIGHT} Error, held out: {HELD_OUT_DEFINITION}{spread * (not standard_errors.empty)}."
 
 
 def _upright(measures: pd.DataFrame, agreement: pd.DataFrame, angles: pd.DataFrame) -> Table:

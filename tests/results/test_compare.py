@@ -157,6 +157,18 @@ def test_held_out_errors_are_those_of_conditional_means(rows, scale):
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_many_fits_print_what_held_out_errors_are_and_how_sure_their_differences(rows):
+    fits = [sp.spca(rows, 2, card, method="greedy") for card in ([4, 3], [3, 2], 1, 2, 3)]
+    both = sp.compare(*fits, held_out=True)
+    text = " ".join(str(both).split())
+    assert "Error, held out: mean squared error of predicted cells (1: by column means)" in text
+    excess = both.measures[["held_out_excess", "held_out_excess_se"]]
+    spread = excess["held_out_excess_se"][excess["held_out_excess"] > 0]
+    ends = f"{spread.min():.3f} to {spread.max():.3f}"
+    assert f"standard errors of differences from the smallest: {ends}." in text
+    assert "held out" not in str(sp.compare(*fits))
+
+
 def test_held_out_errors_of_equal_fits_are_equal_and_the_same_for_any_number_of_processes(rows):
     fits = {"one": sp.spca(rows, 2, 3, effort="quick"), "again": sp.spca(rows, 2, 3, effort="quick")}
     fits["greedy"] = sp.spca(rows, 2, 3, method="greedy")
