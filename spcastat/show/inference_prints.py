@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -209,14 +209,15 @@ def print_of_bootstrap(
 ) -> Screen:
     """Return the print of a bootstrap: the loadings with their intervals."""
     frame = frames.conf_int(state, boot, kind=kind)
-    frame = frame[frame["estimate"] != 0]
+    frame = frame[resampling_facts.loadings_shown(frame)]
+    is_zero = (frame["estimate"] == 0).to_numpy()
     with_bounds = frames.has_intervals(boot)
     shares = [name for name in ("selected", "fmi", "imputations") if name in frame]
     columns = ["component", "term", "estimate", "lower", "upper", *shares]
     rows: list[Estimate] = []
     for component, term, loading, lower, upper, *values in frame[columns].itertuples(index=False):
         percentages = tuple(f"{100 * value:.0f} %" for value in values)
-        cells, short_texts = _with_interval(loading, lower, upper)
+        cells, short_texts = _with_interval(loading if loading else np.nan, lower, upper)
         if not with_bounds:
             cells, short_texts = cells[:1], (f"{cells[0]:>6} {percentages[0]:>5}",)
         names = name_text(component), name_text(term)
@@ -235,20 +236,29 @@ def print_of_bootstrap(
         is_normal = kind == "hull"
         percentiles = resampling_facts.percentile_meaning(boot.select)
         meaning = part(resampling_facts.interval_kind(boot) if is_normal else percentiles)
-    columns_key = [part(fact("selected"))] * boot.select + [*map(part, resampling_facts.of_imputations(boot))]
-    key = " ".join(columns_key)
+    imputations = [*map(part, resampling_facts.of_imputations(boot))]
     about = [
         *resampling_facts.about_rows(state, boot.notice),
         *resampling_facts.components_in_doubt(state, boot),
         *draw_cautions,
     ]
-    return estimates.screen(
-        part(resampling_facts.bootstrap(boot, 0.95, state.record.sparse, kind == "percentile")),
-        (*_sampling_sentences(boot.drawn), meaning, key, *map(part, draw_cautions)),
-        about,
-        renderings.ending("boot", notes),
-        key,
+    title = part(resampling_facts.bootstrap(boot, 0.95, state.record.sparse, kind == "percentile"))
+    end = renderings.ending("boot", notes)
+
+    def screen(shown: Estimates, zeros: bool, hidden: Sequence[str] = ()) -> Screen:
+        key = " ".join([part(fact("selected", zeros=zeros))] * boot.select + imputations)
+        sentences = (*_sampling_sentences(boot.drawn), meaning, key, *map(part, draw_cautions), *hidden)
+        return shown.screen(title, sentences, about, end, key)
+
+    if not is_zero.any():
+        return screen(estimates, zeros=False)
+    of_nonzero = replace(
+        estimates,
+        rows=[row for row, zero in zip(rows, is_zero, strict=True) if not zero],
+        doubtful=doubtful[~is_zero],
     )
+    often = fact("zero loadings often selected", number=int(is_zero.sum()), often=resampling_facts.OFTEN)
+    return replace(screen(estimates, zeros=True), brief=screen(of_nonzero, zeros=False, hidden=[part(often)]))
 
 
 # --- stability ------------------------------------------------------------------------------------

@@ -130,6 +130,11 @@ def components_in_doubt(state: FitState, boot: Bootstrapped) -> Iterator[Fact]:
         yield fact("components not found", number=number, names=", ".join(full_names(doubtful)))
 
 
+def loadings_shown(frame: pd.DataFrame) -> pd.Series:
+    """Return which rows of a frame of intervals are shown: nonzero loadings, and zero ones drawn often."""
+    return (frame["estimate"] != 0) | (frame["selected"] >= OFTEN)
+
+
 def local_search(boot: Bootstrapped) -> Iterator[Fact]:
     """Yield a fact about draws that were fitted by a local search from the fit."""
     if boot.search == "near":
@@ -171,7 +176,7 @@ def of_bootstrap(state: FitState, boot: Bootstrapped, level: float) -> Iterator[
     yield from local_search(boot)
     yield from about_rows(state, boot.notice)
     if boot.select:
-        yield fact("selected")
+        yield fact("selected", zeros=False)
     yield from few_draws(boot, level)
 
 

@@ -172,7 +172,7 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
 def _intervals(state: FitState, boot: Bootstrapped, level: float) -> tuple[Table, list[Fact]]:
     """Return the table of intervals, and facts about loadings left out."""
     frame = with_bounds(frames.conf_int(state, boot, level), boot, level)
-    visible_rows = frame[(frame["estimate"] != 0) | (frame["selected"] >= OFTEN)]
+    visible_rows = frame[resampling_facts.loadings_shown(frame)]
     hidden_shares = frame["selected"].drop(visible_rows.index)
     q_value = frames.q_values(state, boot.places)
     if q_value is not None:

@@ -71,13 +71,18 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="Not shown: {single?{number|# other variable|# other variables}|{number|# zero loading|# zero "
         "loadings}}, selected in at most {share:%0} % of the draws."
     ),
+    "zero loadings often selected": Template(
+        part="Only in boot.summary(): {number|# zero loading|# zero loadings} selected in at least "
+        "{often:%0} % of the draws."
+    ),
     "rows shown": Template(
         note="The largest of {number|# loading|# loadings} are shown{here?{here}}; {name} lists all."
     ),
     "selected": Template(
         note="Selected: the share of draws that select the variable, not the probability that it belongs "
         "there.",
-        part="selected: share of the draws that select the variable.",
+        part="selected: share of the draws that select the variable{zeros?; a blank loading is zero in the "
+        "fit}.",
     ),
     "held out": Template(
         note="Held out: the expected variance in new rows{units? in units of the population's standard "

@@ -452,3 +452,27 @@ def test_dense_components_have_their_own_shares_and_those_of_pca_beside(method, 
 
 def test_there_are_dense_components_that_are_not_those_of_pca():
     assert set(DENSE_METHODS) > {"pca"}
+
+
+# --- zero loadings in resampling --------------------------------------------------------------------
+
+
+def test_prints_and_summaries_of_a_bootstrap_have_the_same_zero_loadings():
+    noise = pd.DataFrame(np.random.default_rng(3).normal(size=(40, 8)), columns=list("abcdefgh"))
+    boot = sp.spca(noise, 2, 3, scale=True, effort="quick").bootstrap(40)
+    often = boot.table[(boot.table["estimate"] == 0) & (boot.table["selected"] >= 0.25)]
+    assert len(often)
+    assert "a blank loading is zero in the fit" in said(boot)
+    for selected, term in zip(often["selected"], often["term"], strict=True):
+        assert re.search(rf"^ +{100 * selected:.0f} %  {term}$", str(boot), re.MULTILINE)
+        assert re.search(rf"^  {term} +{selected:.3f}$", str(boot.summary()), re.MULTILINE)
+
+
+def test_a_print_without_room_for_zero_loadings_counts_them():
+    noise = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 20)))
+    boot = sp.spca(noise, 2, 9, scale=True, effort="quick").bootstrap(40)
+    count = int(((boot.table["estimate"] == 0) & (boot.table["selected"] >= 0.25)).sum())
+    assert f"Only in boot.summary(): {count} zero loadings selected in at least 25 % of the draws." in said(
+        boot
+    )
+    assert "a blank loading" not in said(boot)
