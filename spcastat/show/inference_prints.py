@@ -25,7 +25,9 @@ from spcastat.show.templates import Fact, fact, lines, part, remarks, warnings
 INTERVAL_NAME_LIMITS = tuple(range(name_lists.LOADING_NAME_WIDTH, 13, -1))
 
 #: What brackets mean in a print of frequencies.
-OTHERS_KEY = "[ ]: often selected, but not in this component of the fit."
+OTHERS_KEY = (
+    f"[ ]: not in this component of the fit, but selected by {resampling_facts.OFTEN} of the fits or more."
+)
 
 
 @dataclass(frozen=True)
