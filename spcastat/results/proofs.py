@@ -26,7 +26,7 @@ from spcastat.search.grouped import GroupRule
 from spcastat.search.objectives import OBJECTIVES, PEV
 from spcastat.show.facts import headline
 from spcastat.show.grid import Document, Row, Table
-from spcastat.show.proof_facts import percent_text, proof_sentence, search_ended
+from spcastat.show.proof_facts import exceeded, percent_text, proof_sentence, search_ended
 from spcastat.show.renderings import Outcome, Screen, ending, screen_of
 from spcastat.show.templates import lines, notes, part
 
@@ -62,7 +62,7 @@ class Certificate(Picklable, Outcome):
     def _screen(self) -> Screen:
         proven, closing = self._numbers, ending(self._short_name, [])
         reasons = notes(search_ended(proven, self._state))
-        tables = () if proven.scope == "joint" else (_bounds(self.table, proven),)
+        tables = () if proven.scope == "joint" else (_bounds(self.table, proven, self._state),)
         fitted = _fit_text(self._state)
         fitted = fitted.replace("Sparse", "sparse", 1) if fitted.startswith("Sparse") else fitted
         screen = screen_of(Document(f"{_title(proven)}: {fitted}", tables=tables), closing)
@@ -136,7 +136,7 @@ def _document(table: pd.DataFrame, proven: Proven, state: FitState, sentence: st
         names = {text: ", ".join(full_names(table.index[is_proof])) for text, is_proof in proofs.items()}
         facts += [("Proof", f"{is_proof}: {text}") for text, is_proof in names.items()]
     facts += lines(search_ended(proven, state))
-    return Document(_title(proven), tuple(facts), (_bounds(table, proven),), (sentence,))
+    return Document(_title(proven), tuple(facts), (_bounds(table, proven, state),), (sentence,))
 
 
 def _title(proven: Proven) -> str:
@@ -145,7 +145,7 @@ def _title(proven: Proven) -> str:
     return "Proof of optimality" if proven.rows[0]["optimal"] else "Bound of all components together"
 
 
-def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
+def _bounds(table: pd.DataFrame, proven: Proven, state: FitState) -> Table:
     """Return values and bounds."""
     joint = proven.scope == "joint"
     rows = []
@@ -155,7 +155,9 @@ def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
             label, value = OBJECTIVES[proven.measure].label, f"{100.0 * row['value']:.3f}"
             bound = percent_text(row["upper_bound"], up=True)
         gap = _gap_text(row["gap"]) if np.isfinite(row["gap"]) else ""
-        rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "not proven")))
+        is_improved = exceeded(row, state)
+        answer = "yes" if row["optimal"] else "no" if is_improved else "not proven"
+        rows.append(Row(label, (value, bound, gap, answer)))
     headings = (
         "value, %" if joint else "adjusted variance",
         f"bound{', %' * joint}",

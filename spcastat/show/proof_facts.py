@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,8 @@ PROOF_TEMPLATES: dict[str, Template] = {
     "gap of component": Template(part="{name} {gain} %"),
     "gap of nothing": Template(part="{name} (which adds nothing) by a variance of {variance:.3g}"),
     "earlier held fixed": Template(
-        line="Earlier components are held fixed; certify(joint=True) bounds all together."
+        line="A component is bounded given the earlier ones, and a better one may leave less to later ones; "
+        "certify(joint=True) bounds all together."
     ),
     # --- why a bound is no lower
     "search stopped": Template(label="Search", line=_STOPPED, note=f"The search was {_STOPPED}."),
@@ -184,6 +186,14 @@ def _component_bounds(proven: Proven, names: list[str]) -> Iterator[Fact]:
         yield fact("better components found", names=", ".join(improvable))
     if len(names) > 1:
         yield fact("earlier held fixed")
+
+
+def exceeded(row: Mapping[Any, Any], state: FitState) -> bool:
+    """Return whether better loadings were found that the options of the fit allow."""
+    options = state.record.options
+    if options.get("nonneg") or options.get("constraint"):  # the loadings found may break these
+        return False
+    return bool(row["best_known"] > row["value"] * (1.0 + 1e-9))
 
 
 #: A gap of rounding, in percent; a joint proof of more than one component ends at a gap of .01 %.

@@ -122,6 +122,11 @@ def test_bounds_of_components_say_that_better_loadings_were_found():
     better = singly.table["best_known"] > singly.table["value"] * (1 + 1e-9)
     assert better.any()
     assert "Better loadings were found for PC1" in said(singly)
+    assert "a better one may leave less to later ones" in said(singly)
+    assert re.search(r"^PC1 .* no$", str(singly), re.MULTILINE)
+    assert "not proven" not in str(singly)
+    either_sign = sp.spca(table, 2, 3, scale=True, nonneg=True).certify(joint=False)
+    assert " no\n" not in str(either_sign)  # what was found may have loadings of either sign
 
 
 # --- choices --------------------------------------------------------------------------------------
