@@ -26,7 +26,7 @@ from spcastat.search.grouped import GroupRule
 from spcastat.search.objectives import OBJECTIVES, PEV
 from spcastat.show.facts import headline
 from spcastat.show.grid import Document, Row, Table
-from spcastat.show.proof_facts import exceeded, percent_text, proof_sentence, search_ended
+from spcastat.show.proof_facts import exceeded, percent_text, proof_sentence, search_ended, value_and_bound
 from spcastat.show.renderings import Outcome, Screen, ending, screen_of
 from spcastat.show.templates import lines, notes, part
 
@@ -152,8 +152,8 @@ def _bounds(table: pd.DataFrame, proven: Proven, state: FitState) -> Table:
     for name, row in table.iterrows():
         label, value, bound = name_text(name), f"{row['value']:.6g}", f"{row['upper_bound']:.6g}"
         if joint:
-            label, value = OBJECTIVES[proven.measure].label, f"{100.0 * row['value']:.3f}"
-            bound = percent_text(row["upper_bound"], up=True)
+            label = OBJECTIVES[proven.measure].label
+            value, bound, _ = value_and_bound(row)
         gap = _gap_text(row["gap"]) if np.isfinite(row["gap"]) else ""
         is_improved = exceeded(row, state)
         answer = "yes" if row["optimal"] else "no" if is_improved else "not proven"

@@ -138,16 +138,17 @@ def _joint_bound(proven: Proven, state: FitState) -> Iterator[Fact]:
     """Yield the bound for all components together."""
     (row,) = proven.rows
     partitions = row["proof"].startswith(PARTITIONS)
+    value, bound, points = value_and_bound(row)
     yield fact(
         "proven optimal" if row["optimal"] else "proven bound",
         whose=fact("loadings bounded", partitions=partitions, orthogonal=proven.orthogonal),
         measure=OBJECTIVES[proven.measure].label,
         total=fact("total variance", **state.cleaned, partial=state.spec.partial),
-        value=percent_text(row["value"]),
-        bound=percent_text(row["upper_bound"], up=True),
+        value=value,
+        bound=bound,
         exact=row["gap"] <= ROUNDING_GAP,
         gain=percent_text(row["gap"] / 100.0, up=True),
-        points=percent_text(row["upper_bound"] - row["value"], up=True),
+        points=points,
     )
     if row["optimal"]:
         return
@@ -226,6 +227,17 @@ def search_ended(proven: Proven, state: FitState) -> Iterator[Fact]:
         else:
             key = "search not tight" if reason == NOT_TIGHT else "search not feasible"
             yield fact(key, reason=reason, p=state.record.p, joint=proven.scope == "joint")
+
+
+def value_and_bound(row: Mapping[Any, Any]) -> tuple[str, str, str]:
+    """Return a value, its bound and their difference in percent; the texts of bounds are never too small.
+
+    The difference is that of the texts, so that readers can check it.
+    """
+    value = percent_text(row["value"])
+    gain = percent_text(row["upper_bound"] - row["value"], up=True)
+    bound = max(float(percent_text(row["upper_bound"], up=True)), float(value) + float(gain))
+    return value, f"{bound:.3f}", f"{bound - float(value):.3f}"
 
 
 def percent_text(share: float, up: bool = False, rounding: float = 1e-7) -> str:

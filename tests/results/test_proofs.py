@@ -12,6 +12,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import FileError, NoRowsError, OptionError
+from spcastat.show.proof_facts import value_and_bound
 from tests.fit.test_archive import seal
 
 
@@ -60,6 +61,16 @@ def test_a_certificate_prints_in_eighty_columns_and_says_what_was_proven(fit, pr
     components = str(fit.certify(joint=False))
     assert max(map(len, components.splitlines())) <= 80
     assert str(pickle.loads(pickle.dumps(proof)).summary()) == text
+
+
+def test_a_bound_minus_the_value_is_the_difference_that_is_printed():
+    rng = np.random.default_rng(0)
+    for value, gain in rng.uniform([0.1, 1e-4], [0.6, 0.4], size=(500, 2)):
+        row = {"value": value, "upper_bound": value + gain}
+        value_text, bound, points = map(float, value_and_bound(row))
+        assert round(bound - value_text, 3) == points
+        assert bound >= 100 * (value + gain) - 1e-6
+        assert 100 * gain - 1e-6 <= points < 100 * gain + 0.002
 
 
 def test_a_joint_proof_knows_fits_with_the_cardinalities_in_another_order(R, tmp_path):
