@@ -55,6 +55,8 @@ LOWEST_PANEL = 0.5
 STEM_POINTS = 8
 #: Room above a pair for its correlation, in font sizes.
 TITLE_ROOM = 1.9
+#: Room of the legend above the panels of coordinates and of the note below them, in font sizes.
+OUTER_ROOM = 5.0
 
 
 @explained
@@ -453,9 +455,9 @@ def plot_coordinates(
 ) -> Axes:
     """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, Figure 2).
 
-    Nonzero coordinates are drawn as stems, zeros as small dots on the line. If rows have names, the rows with
-    the three largest coordinates are labelled. Rows are at their labels if these are successive numbers, else
-    at 1, 2, ...
+    Nonzero coordinates are drawn as stems, zeros as small dots on the line, as a note says. If rows have
+    names, the rows with the three largest coordinates are labelled. Rows are at their labels if these are
+    successive numbers, else at 1, 2, ...
 
     Parameters
     ----------
@@ -484,8 +486,10 @@ def plot_coordinates(
     ax = drawing.axes_for(ax, 7.0, 0.7 + 1.5 * k)
     kinds = list(groups_of(ax, categories, n, palette))
     (row, label), size = _row_numbers(values.index), drawing.name_size()
+    headings = short_names(list(values.columns), HEADING_WIDTH)
     drawing.run_layout(ax)
-    title_share = TITLE_ROOM * size * k / float(drawing.size_of(ax)[1])  # of the place of a panel
+    panels_height = max(float(drawing.size_of(ax)[1]) - OUTER_ROOM * size, size)
+    title_share = TITLE_ROOM * size * k / panels_height  # of the place of a panel
     height = min(PANEL_HEIGHT, max(1.0 - title_share, LOWEST_PANEL))
     for j, panel in enumerate(drawing.stacked(ax, values.columns, height)):
         column = values.iloc[:, j].to_numpy(dtype=float)
@@ -504,17 +508,21 @@ def plot_coordinates(
             style: dict[str, Any] = {"s": area(12), "color": [kind.colour], "marker": kind.marker}
             panel.scatter(x, y, zorder=3, linewidths=0, **style)
         if j == 0 and categories is not None:
-            names = [kind.name for kind in kinds]
-            place = legend_above(panel, names, TITLE_ROOM)
-            write_legend(panel, [kind.mark() for kind in kinds], names, size, **place)
+            names, title = [kind.name for kind in kinds], title_of(groups)
+            place = legend_above(panel, names, TITLE_ROOM, title)
+            write_legend(panel, [kind.mark() for kind in kinds], names, size, title=title, **place)
         _name_rows(panel, values.index, row, column)
-        title = f"{int((~zero).sum())} of {n} nonzero"
-        panel.set_title(title, fontsize=size, color=shade(panel, 0.75), pad=2)
+        heading = f"{headings[j]}: {int((~zero).sum()):,} of {n:,} rows nonzero"
+        style = {"fontsize": size, "color": shade(panel, 0.75), "pad": 2, "parse_math": False}
+        panel.set_title(heading, **style)
+        panel.set_ylabel("Coordinate" if j == k // 2 else "", fontsize=size + 1.0)
         panel.set_xlim(row[0] - 0.5 - 0.01 * n, row[-1] + 0.5 + 0.01 * n)
         panel.yaxis.set_major_locator(InnerTicks(size, 1.0 / height - 1.0))
         panel.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         panel.tick_params(labelsize=size)
         panel.set_xlabel(label if j == k - 1 else "", fontsize=size + 1.0, parse_math=False)
+    on_zeros = " Grey dots: zeros." * bool((values == 0).to_numpy().any())
+    drawing.write_note(ax, [f"Sparse principal coordinates of the rows.{on_zeros}"], last_panel=panel)
     drawing.run_layout(ax)  # ticks of the panels follow their sizes
     return ax
 

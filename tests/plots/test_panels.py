@@ -289,6 +289,18 @@ def test_coordinates_stand_at_the_labels_of_their_rows():
         assert panel.get_xlabel() == label
 
 
+def test_coordinates_say_what_is_drawn():
+    values = pd.DataFrame({"PC1": [0.0, 3.0, -2.0, 1.0], "PC2": [1.0, 0.0, 0.0, 2.0]})
+    groups = pd.Series(["a", "a", "b", "b"], name="site")
+    ax = plots.plot_coordinates(values, groups=groups)
+    (note,) = [text.get_text() for text in ax.texts]
+    assert note == "Sparse principal coordinates of the rows. Grey dots: zeros."
+    titles = [panel.get_title() for panel in ax.child_axes]
+    assert titles == ["PC1: 3 of 4 rows nonzero", "PC2: 2 of 4 rows nonzero"]
+    assert [panel.get_ylabel() for panel in ax.child_axes] == ["", "Coordinate"]
+    assert ax.child_axes[0].get_legend().get_title().get_text() == "site"
+
+
 def test_what_is_drawn_of_principal_variables_has_a_key():
     held_out = {"held_out": 0.8, "held_out_se": 0.05, "held_out_pca": 0.9}
     ax = plots.plot_kept(KEPT.assign(**held_out), m=1)
