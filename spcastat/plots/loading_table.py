@@ -46,6 +46,21 @@ NAME = "name"
 SHARE_GAP = 0.5
 #: The longest names of sections.
 ROW_SECTION_WIDTH = 20
+#: The last line names the components of variables without a row, if these are so few.
+MOST_COMPONENTS_NAMED = 2
+
+
+def main_counts(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return, for each component, the number of variables whose largest nonzero loading is on it."""
+    nonzero = values[(values != 0).any(axis=1)]
+    return np.bincount(np.abs(nonzero).argmax(axis=1), minlength=values.shape[1])
+
+
+def _with_key(label: str, values: NDArray[np.float64]) -> str:
+    """Return a label with what the colours of the cells mean, and cells without one, in its brackets."""
+    marks = ["colour: sign and size" if (values < 0).any() else "colour: size"]
+    key = "; ".join([*marks, *["blank: zero"] * bool((values == 0).any())])
+    return f"{label[:-1]}; {key})" if label.endswith(")") else f"{label} ({key})"
 
 
 class LoadingTable(Artist):
@@ -58,8 +73,9 @@ class LoadingTable(Artist):
     ax : Axes
     data : DataFrame, variables by components
         With ``attrs["names"]`` and ``attrs["sections"]``, empty without sections.
-    hidden : int
-        Number of variables with a nonzero loading that are not in `data`.
+    undrawn : sequence of int
+        For each component, the number of variables that are not in `data` whose largest nonzero loading is on
+        it.
     label : str
         What the values are, the first words of the caption below the table.
     shares : sequence of sequences of str
@@ -73,25 +89,26 @@ class LoadingTable(Artist):
         self,
         ax: Axes,
         data: pd.DataFrame,
-        hidden: int,
+        undrawn: Sequence[int],
         label: str,
         shares: Sequence[Sequence[str]] = (),
         on_shares: Sequence[str] = (),
     ) -> None:
         super().__init__()
         self.ax = ax
-        self.values, self.undrawn = data.to_numpy(dtype=float), hidden
+        self.values, self.undrawn = data.to_numpy(dtype=float), np.array(undrawn)
         self.names: list[str] = data.attrs["names"]
         self.sections = short_sections(data.attrs["sections"], ROW_SECTION_WIDTH)
         self.headings = short_names(list(data.columns), HEADING_WIDTH)
-        self.label, self.on_shares = label, on_shares
+        self.label, self.on_shares = _with_key(label, self.values), on_shares
         self.shares = [texts for texts in shares if any(texts)]
         self.accents = [np.array(accent) for accent in drawing.accents(ax)]
         self.rows = np.arange(len(self.values))
         self.labels: list[str] = []
         self.caption: list[str] = []  # lines below the table
         self.shares_drawn: tuple[Sequence[str], float] = [], 0.0
-        self.size, self.is_turned, self.hidden = 0.0, False, hidden
+        self.size, self.is_turned, self.hidden = 0.0, False, self.undrawn
+        self.name_room = 0.0  # beside the cells
         self.box = Bbox.null()
         self.given_locator = ax.get_axes_locator()
         self.set_gid("table")
@@ -115,15 +132,8 @@ class LoadingTable(Artist):
         sections = max((width_of(name, self.size) + NAME_GAP for name in self.sections), default=0.0)
         sections = min(sections, 0.3 * width)
         width -= sections
-        names_width, heading = self._set_rows(width, height)
-        largest = self.size
-        while not self._complete() and self.size > drawing.SMALLEST_NAME:
-            self.size = max(self.size - 0.5, drawing.SMALLEST_NAME)
-            names_width, heading = self._set_rows(width, height)
-        if not self._complete():  # no size has room for all names
-            self.size = largest
-            names_width, heading = self._set_rows(width, height)
-        lines = len(self.rows) + bool(self.hidden)
+        names_width, heading = self._set_size(width, height)
+        lines = len(self.rows) + bool(self.hidden.any())
         if ax.get_ylim() != (lines, 0):
             ax.set_ylim(lines, 0)
         caption = self._caption_height()
@@ -137,19 +147,40 @@ class LoadingTable(Artist):
         self.box = Bbox.from_extents(place.x0, bottom, cells_right + sections * pixels, place.y1)
         return position_of(ax, cells)
 
+    def _set_size(self, width: float, height: float) -> tuple[float, float]:
+        """Set size, rows and caption; return the width of the names and the height of the headings.
+
+        The largest size at which all names are complete is taken, if possible beside cells that have room for
+        the shares.
+        """
+        largest, smallest = self.size, drawing.SMALLEST_NAME
+        sizes = np.append(np.arange(largest, smallest, -0.5), smallest).tolist()
+        for least_cell in (self._widest_share(), 0.0):
+            for self.size in sizes:
+                names_width, heading = self._set_rows(width, height, least_cell)
+                if self._complete():
+                    return names_width, heading
+        self.size = largest  # no size has room for all names
+        return self._set_rows(width, height)
+
+    def _widest_share(self) -> float:
+        """Return the width in points of a cell with room for the most exact share in the smallest font."""
+        texts, size = self.shares[0] if self.shares else [], drawing.SMALLEST_NAME
+        return max((width_of(text, size) + SHARE_GAP * size for text in texts), default=0.0)
+
     def _text_size(self, height: float) -> float:
         """Return the size of text that fits the height of a row."""
         largest = LARGEST_FONT * float(matplotlib.rcParams["font.size"])
         smallest = drawing.SMALLEST_NAME
         return float(np.clip(TEXT * height / (len(self.values) + 1.5), smallest, max(smallest, largest)))
 
-    def _set_rows(self, width: float, height: float) -> tuple[float, float]:
+    def _set_rows(self, width: float, height: float, least_cell: float = 0.0) -> tuple[float, float]:
         """Set rows and caption; return the width of the names and the height of the headings."""
-        names_width, _ = self._set_names(width, height)
+        names_width, _ = self._set_names(width, height, least_cell)
         self.shares_drawn = self._shares_within((width - names_width) / len(self.headings))
         sentences = self.on_shares if self.shares_drawn[0] else ()
         self.caption = caption_lines(caption_of(self.label, sentences), width, self._caption_size())
-        return self._set_names(width, height - self._caption_height())
+        return self._set_names(width, height - self._caption_height(), least_cell)
 
     def _caption_size(self) -> float:
         """Return the size of the text of the caption."""
@@ -159,18 +190,19 @@ class LoadingTable(Artist):
         """Return the height of the caption with the space above it, in points."""
         return (len(self.caption) + CAPTION_SPACE) * BLOCK_LINE * self._caption_size()
 
-    def _set_names(self, width: float, height: float) -> tuple[float, float]:
+    def _set_names(self, width: float, height: float, least_cell: float) -> tuple[float, float]:
         """Set rows and their labels; return the width of the names and the height of the headings."""
         p, k = self.values.shape
-        cell = max(CELL * self.size, 12.0)
+        cell = max(CELL * self.size, 12.0, least_cell)
         heading = max(width_of(name, self.size) for name in self.headings)
         room = max(width - cell * k - NAME_GAP, NAME_SHARE * width)
+        self.name_room = room
         self.is_turned = heading > (width - min(room, self._widest(self.names))) / k - 2.0
         depth = heading + NAME_GAP if self.is_turned else (1.6 + HEAD_LINE * bool(self.shares)) * self.size
         lines = max(int((height - depth) / (LINE_OF_ROW * self.size)), 2)
-        everything = p + bool(self.undrawn) <= lines
+        everything = p + bool(self.undrawn.any()) <= lines
         self.rows = np.arange(p) if everything else leading(self.values, lines - 1)
-        self.hidden = p - len(self.rows) + self.undrawn
+        self.hidden = self.undrawn + main_counts(np.delete(self.values, self.rows, axis=0))
         names = [self.names[i] for i in self.rows]
         self.labels = labels_for(names, [room] * len(names), self.size)
         beside = [*self.labels, *self._last_line()]
@@ -178,8 +210,15 @@ class LoadingTable(Artist):
         return min(names_width, width - 2.0 * k), depth
 
     def _last_line(self) -> list[str]:
-        """Return the line on variables without a row; nothing if all have one."""
-        return [f"and {self.hidden:,} more"] if self.hidden else []
+        """Return the line on variables without a row and their components; nothing if all have one."""
+        if not self.hidden.any():
+            return []
+        components = [self.headings[j] for j in np.flatnonzero(self.hidden)]
+        few = len(components) <= MOST_COMPONENTS_NAMED
+        of = " and ".join(components) if few else f"{len(components)} components"
+        count = f"and {self.hidden.sum():,} more"
+        longer = f"{count} of {of}"
+        return [longer if width_of(longer, self.size) <= self.name_room else count]
 
     def _shares_within(self, cell: float) -> tuple[Sequence[str], float]:
         """Return the shares that have room in cells of this width in points, none if none has; their size."""
@@ -225,7 +264,7 @@ class LoadingTable(Artist):
     def _parts(self) -> Iterator[Artist]:
         pixels = drawing.figure_of(self.ax).dpi / 72.0
         k = len(self.headings)
-        pitch = self.cells.height / max(len(self.rows) + bool(self.hidden), 1)
+        pitch = self.cells.height / max(len(self.rows) + bool(self.hidden.any()), 1)
         width = self.cells.width / k
         shares, share_size = self.shares_drawn
         for j, name in enumerate(self.headings):
@@ -237,7 +276,7 @@ class LoadingTable(Artist):
                 y += HEAD_LINE * self.size * pixels
             yield self._text(x, y, name, ha="center", va="bottom", rotation=90 if self.is_turned else 0)
         yield from self._caption_parts(pixels)
-        colours = self._colours()
+        colours, inks = self._colours(), dict[str, str]()
         number = min(self.size, drawing.SMALLEST_NAME + 1.0)
         fits = width > (width_of("−.00", number) + 1.0) * pixels
         for line, (i, label) in enumerate(zip(self.rows.tolist(), self.labels, strict=True)):
@@ -251,7 +290,9 @@ class LoadingTable(Artist):
                 yield Rectangle(corner, *size, facecolor=colour, linewidth=0, transform=IdentityTransform())
                 words = loading_text(value) if fits else "−" * (value < 0)
                 black = float(colour @ [0.299, 0.587, 0.114]) > LIGHT
-                style = {"fontsize": number, "color": "#111111" if black else "white"}
+                # equal numbers have one colour of text, though that of their cells differs a little
+                text_colour = inks.setdefault(words, "#111111" if black else "white")
+                style = {"fontsize": number, "color": text_colour}
                 yield self._text(x + 0.5 * width, y, words, ha="center", **style)
         for words in self._last_line():
             y = self.cells.y1 - (len(self.rows) + 0.5) * pitch

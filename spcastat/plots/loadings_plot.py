@@ -17,7 +17,7 @@ from spcastat.plots import drawing
 from spcastat.plots.blocks import tick_text
 from spcastat.plots.loading_blocks import caption_of, draw_blocks, shared_variables
 from spcastat.plots.loading_curves import draw_curves, draw_images, is_spectrum
-from spcastat.plots.loading_table import LoadingTable
+from spcastat.plots.loading_table import LoadingTable, main_counts
 from spcastat.reading.checks import real_array
 from spcastat.reading.frames import variable_groups
 
@@ -156,9 +156,9 @@ def plot_loadings(
     nonzero_everywhere = loadings[list(data.columns)] != 0
     nonzero_drawn = data != 0
     if kind == "table":
-        count = int(nonzero_everywhere.any(axis=1).sum() - len(data))
+        undrawn = main_counts(loadings[list(data.columns)].to_numpy()) - main_counts(data.to_numpy())
         texts = [drawing.share_texts(list(data.columns), shares, decimals) for decimals in (1, 0)]
-        LoadingTable(ax, data, count, label, texts, on_shares)
+        LoadingTable(ax, data, undrawn.tolist(), label, texts, on_shares)
         return ax
     limits = None if intervals is None else intervals_of(intervals, data)
     strong = None if selected is None else _selected(selected, loadings, data)

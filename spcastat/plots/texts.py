@@ -94,16 +94,20 @@ class MeasuredText(Text):
         with self._room_kept(renderer):
             return float(self.get_fontsize())
 
+    def room_in_points(self) -> float:
+        """Return the room of the text: that given, or its measured width."""
+        if self.room is not None:
+            return self.room
+        family, weight = tuple(self.get_fontfamily()), self.get_fontweight()
+        return _width(self.get_text(), float(self.get_fontsize()), family, weight)
+
     @contextmanager
     def _room_kept(self, renderer: Any) -> Iterator[None]:
         """Give the text a font with which it has room, within the context."""
         size = float(self.get_fontsize())
-        points = self.room
-        if points is None:
-            points = _width(self.get_text(), size, tuple(self.get_fontfamily()), self.get_fontweight())
         figure = self.get_figure(root=True)
         assert figure is not None
-        room = points * float(figure.dpi) / 72.0
+        room = self.room_in_points() * float(figure.dpi) / 72.0
         for step in range(NARROWER_FONTS):
             if self._drawn_width(renderer) <= room:
                 break
@@ -121,6 +125,7 @@ def give_one_size(texts: Sequence[MeasuredText], renderer: Any) -> None:
     """Give texts the largest font with which each has room."""
     size = min((text.fitting_size(renderer) for text in texts), default=0.0)
     for text in texts:
+        text.room = text.room_in_points()  # that of the smaller font could be too narrow again
         text.set_fontsize(size)
 
 

@@ -123,7 +123,7 @@ def test_a_table_has_every_loading_and_the_default_follows_the_data():
     words = [text.get_text() for text in texts(ax)]
     assert sorted(words) == sorted(
         [
-            "Loading",
+            "Loading (colour: sign and size)",
             *dense.columns,
             *dense.index,
             *(loading_text(value) for value in dense.to_numpy().ravel()),
@@ -166,8 +166,9 @@ def test_variables_without_room_are_counted(make_loadings, kind):
                 assert list(sizes) == block.layout.labels[:3]
         else:
             (table,) = artists(ax, LoadingTable)
-            assert len(table.labels) + table.hidden == int((loadings != 0).any(axis=1).sum())
-            assert f"and {table.hidden} more" in [text.get_text() for text in texts(ax)]
+            hidden = int(table.hidden.sum())
+            assert len(table.labels) + hidden == int((loadings != 0).any(axis=1).sum())
+            assert f"and {hidden} more of 3 components" in [text.get_text() for text in texts(ax)]
 
 
 @pytest.mark.parametrize("kind", ["blocks", "table", "line"])
@@ -696,11 +697,32 @@ def test_a_table_names_its_values_and_the_shares_of_the_components(judges_fit):
     ax = judges_fit.plot_loadings(kind="table", values="cos2")
     ax.figure.canvas.draw()
     words = [text.get_text() for text in texts(ax)]
-    caption = "Squared cosine (correlated scores: sums above 1). %: adjusted share of the total variance."
+    caption = (
+        "Squared cosine (correlated scores: sums above 1; colour: size). %: adjusted share of the total "
+        "variance."
+    )
     (table,) = artists(ax, LoadingTable)
     assert " ".join(table.caption) == caption
     shares = judges_fit.variance["share of total"]
     assert [word for word in words if word.endswith(" %")] == [f"{100 * share:.1f} %" for share in shares]
+
+
+def test_a_table_counts_rows_by_component_and_equal_numbers_look_alike():
+    values = pd.DataFrame(np.zeros((30, 2)), [f"item {i}" for i in range(30)], ["PC1", "PC2"])
+    values.iloc[:25, 0], values.iloc[25:, 1] = np.linspace(0.384, 0.376, 25), 0.9
+    shares = pd.Series([0.175, 0.168], values.columns)
+    for size in ((3.4, 3.0), (3.4, 4.5), (7.0, 5.0)):
+        ax = plot_loadings(values, kind="table", shares=shares, ax=plt.figure(figsize=size).subplots())
+        ax.figure.canvas.draw()
+        (table,) = artists(ax, LoadingTable)
+        words = [text.get_text() for text in texts(ax)]
+        assert "17.5 %" in words
+        assert len({text.get_color() for text in texts(ax) if text.get_text() == ".38"}) == 1
+        hidden = int(table.hidden.sum())
+        assert table.hidden.tolist() == [hidden, 0]
+        assert (f"and {hidden} more of PC1" in words) == (hidden > 0)
+        names = [text for text in table._parts() if text.get_gid() == "name"]
+        assert len(names) == 30 - hidden
 
 
 @pytest.mark.sweep
