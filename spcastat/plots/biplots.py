@@ -177,8 +177,10 @@ def biplot(
     marks += drawing.sentence_on_shares(shares, "%", "adjusted")
     if len(data.arrows) > 1:
         marks.append(names_of_arrows(data.arrows))
-    if (count := int((data.points["label"] != "").sum())) and labels is not None:
-        marks.append(f"Names: {count:,} of {len(data.points):,} rows.")
+    if labels is not None and (data.points["label"] != "").any():
+        rows = [data.points, _named_new_rows(data)]
+        count = sum(int((points["label"] != "").sum()) for points in rows)
+        marks.append(f"Names: {count:,} of {sum(map(len, rows)):,} rows.")
     caption = partial(_caption_within, data, marks)
     texts.note = drawing.note_below(ax, caption(frame.low, frame.high), size) if note else None
     Margins(
@@ -588,13 +590,17 @@ MOST_LEADERS = 200
 MOST_NEW_NAMES = 30
 
 
+def _named_new_rows(data: BiplotData) -> pd.DataFrame:
+    """Return the new rows if they are so few that they have names, else none of them."""
+    return data.new if len(data.new) <= MOST_NEW_NAMES else data.new.iloc[:0]
+
+
 def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame, most_covered: float) -> None:
     """Name levels, the farthest of the far rows, rows with a label, and new rows, in this order.
 
     Names of rows within the axes may cover `most_covered` points.
     """
-    new_points = data.new if len(data.new) <= MOST_NEW_NAMES else data.new.iloc[:0]
-    rows = (data.points, shade(ax, 0.75)), (new_points, ink(ax))
+    rows = (data.points, shade(ax, 0.75)), (_named_new_rows(data), ink(ax))
     for name, *position in data.levels[["label", "x", "y"]].itertuples(index=False):
         texts.add(position, str(name), visible(ax, SUPPLEMENTARY), leader=True, most_covered=TIP_COVER)
     for points, colour in rows:

@@ -808,6 +808,21 @@ def test_the_note_counts_the_names_that_are_drawn(width):
             assert f"Names: {len(names.written)} of 43 rows." in note_of(ax)
 
 
+@pytest.mark.parametrize("labels", [3, True])
+@pytest.mark.parametrize("new_rows", [9, 31])
+def test_the_note_counts_the_names_of_new_rows_among_all_rows(labels, new_rows):
+    """So many new rows that they have no names are not counted."""
+    judges = sp.datasets.load_judges()
+    new = judges.iloc[np.arange(new_rows) % 9 + 34].set_axis([f"new {i}" for i in range(new_rows)])
+    fit = sp.spca(judges.iloc[:34], 2, card=6, scale=True)
+    for size in ((3.4, 3.0), (3.4, 4.5), (7.0, 5.0)):
+        ax = fit.biplot(labels=labels, new=new, note=True, ax=plt.figure(figsize=size).subplots())
+        ax.figure.canvas.draw()
+        (names,) = (child for child in ax.get_children() if isinstance(child, Names))
+        written = sum(name.counted for name in names.written)
+        assert f"Names: {written} of {43 if new_rows == 9 else 34} rows." in note_of(ax)
+
+
 @pytest.mark.parametrize("labels", [None, 8, True])
 def test_names_of_rows_hide_no_point_and_are_nearest_to_their_own(labels):
     """A name at the end of a leader line is nearest to none."""
