@@ -613,7 +613,8 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame, most_co
             if is_labelled[i] or (reach > reach[i]).sum() < FAR_ROWS:
                 x_text, y_text = map(_coordinate, xy[i], side)
                 options = {"edge_text": f"{names[i]} ({x_text}, {y_text})", "counted": is_labelled[i]}
-                texts.add(xy[i], names[i], colour, of_row=True, most_covered=TIP_COVER, **options)
+                options |= {"of_row": True, "leader": True, "most_covered": TIP_COVER}
+                texts.add(xy[i], names[i], colour, **options)
     for points, colour in rows:
         near_points = points.loc[~points["far"], ["label", "x", "y"]]
         is_few = (near_points["label"] != "").sum() <= MOST_LEADERS

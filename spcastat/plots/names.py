@@ -295,18 +295,26 @@ class _Scene:
         return np.vstack(along)
 
     def place(self, name: Name) -> None:
-        """Write a name in its best free spot, or where others have to move; without one it is left out."""
-        anchor = self.to_pixels(name.position)
+        """Write a name in its best free spot, or where others have to move; without one it is left out.
+
+        The name of a position outside is written without its coordinates if there is no room for them.
+        """
         if bool(rows_outside(name.position[None], *self.limits).any()):
-            anchor = edge_of(self.axes, name.position[None])[0]
-            name = replace(name, radius=MARK / 2.0, text=name.edge_text or name.text)
+            anchor, name = edge_of(self.axes, name.position[None])[0], replace(name, radius=MARK / 2.0)
+            if not (name.edge_text and self._place_at(replace(name, text=name.edge_text), anchor)):
+                self._place_at(name, anchor)
+        else:
+            self._place_at(name, self.to_pixels(name.position))
+
+    def _place_at(self, name: Name, anchor: NDArray[np.float64]) -> bool:
+        """Write a name beside an anchor, and return whether it has room there."""
         spots = self._spots_beside(name, anchor)
         if name.leader and (name.at_tip or self._overlaps(spots).any(axis=0).all()):
             spots = spots.followed_by(self._spots_with_leader(name, anchor))
-        self._place_among(_Placement(name, spots, 0))
+        return self._place_among(_Placement(name, spots, 0))
 
-    def _place_among(self, newcomer: _Placement) -> None:
-        """Write a name in its best free spot, or in one that a few others can leave."""
+    def _place_among(self, newcomer: _Placement) -> bool:
+        """Write a name in its best free spot, or in one that a few others can leave, if there is one."""
         placements, overlaps = list(self.placements), self._overlaps(newcomer.spots)
         counts = overlaps.sum(axis=0)
         most_moved = MOST_MOVED if len(placements) < MANY_NAMES else 0
@@ -320,10 +328,11 @@ class _Scene:
             numbers = [name.number for name in neighbours]
             self.placements = [*(name for name in placements if name not in neighbours), newcomer]
             if all(self._move(name) for name in neighbours):
-                return
+                return True
             for name, former_number in zip(neighbours, numbers, strict=True):
                 name.number = former_number
         self.placements = placements
+        return False
 
     def _move(self, name: _Placement) -> bool:
         """Write a name in its best free spot, if there is one."""
@@ -359,7 +368,8 @@ class _Scene:
     def _spots_with_leader(self, name: Name, anchor: NDArray[np.float64]) -> _Spots:
         """Return the spots of a name at the end of a line that passes by nothing it could belong to."""
         turns, lengths = _pairs(LEADER_TURNS, LEADER_LENGTHS * self.size)
-        towards = _directions(self._outwards(anchor) + turns)
+        inwards = np.pi * bool(name.edge_text)  # from the edge of the axes
+        towards = _directions(self._outwards(anchor) + inwards + turns)
         ends = anchor + (name.radius + lengths[:, None]) * self.pixels * towards
         is_beside = (
             np.abs(towards[:, :1]) > BESIDE
@@ -417,7 +427,7 @@ class _Scene:
         return np.asarray(np.hypot(*np.moveaxis(away, -1, 0)).min(axis=1, initial=np.inf) / self.pixels)
 
     def _outwards(self, anchor: NDArray[np.float64]) -> float:
-        """Return the direction from the origin to a tip, in radians."""
+        """Return the direction from the origin to an anchor, in radians."""
         x, y = anchor - self.origin
         return float(np.arctan2(y, x))
 

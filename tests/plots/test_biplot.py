@@ -823,6 +823,20 @@ def test_the_note_counts_the_names_of_new_rows_among_all_rows(labels, new_rows):
         assert f"Names: {written} of {43 if new_rows == 9 else 34} rows." in note_of(ax)
 
 
+def test_far_rows_have_names_in_small_figures_too():
+    """At the end of a line where another point is beside the triangle, and without coordinates at worst."""
+    rng = np.random.default_rng(0)
+    xy = np.vstack([rng.uniform(-1.0, 1.0, (60, 2)), [[0.0, 2.2], [0.02, 5.0], [4.0, -0.3]]])
+    scores = pd.DataFrame(xy, [f"row {i}" for i in range(len(xy))], ["PC1", "PC2"])
+    loadings = pd.DataFrame([[1.0, 0.0], [0.0, 1.0]], ["a", "b"], ["PC1", "PC2"])
+    for size in ((3.4, 3.0), (3.4, 4.5), (7.0, 5.0)):
+        ax = biplot(scores, loadings, ax=plt.figure(figsize=size, layout="constrained").subplots())
+        ax.figure.canvas.draw()
+        (names,) = (child for child in ax.get_children() if isinstance(child, Names))
+        written = [name.text.split(" (")[0] for name in names.written]
+        assert {"row 61", "row 62"} <= set(written)
+
+
 @pytest.mark.parametrize("labels", [None, 8, True])
 def test_names_of_rows_hide_no_point_and_are_nearest_to_their_own(labels):
     """A name at the end of a leader line is nearest to none."""
