@@ -17,6 +17,8 @@ from spcastat.plots.texts import width_of
 TICK_STEPS = (1, 2, 5)
 #: The smallest distance of ticks in points when it is chosen, and the range in which it is kept.
 PITCH, SMALLEST_PITCH, LARGEST_PITCH = 26.0, 22.0, 70.0
+#: The smallest distance where otherwise fewer than two ticks had room.
+LEAST_PITCH = 15.0
 #: The most numbers of a panel, and the points between two numbers.
 MOST_PANEL_NUMBERS, PANEL_NUMBER_GAP = 5, 3.0
 #: The fewest numbers of a panel and the multiples at which they may be: as many numbers as possible first.
@@ -80,11 +82,12 @@ class SteadyTicks(Locator):
         axis: Any = self.axis
         is_horizontal = axis.axis_name == "x"
 
-        def has_room(numbers: Numbers) -> bool:
-            pitch = max(PITCH, self.width(numbers) + self._size()) if is_horizontal else PITCH
+        def has_room(numbers: Numbers, pitch: float) -> bool:
+            pitch = max(pitch, self.width(numbers) + self._size()) if is_horizontal else pitch
             return len(numbers) > 1 and float(np.diff(numbers)[0]) >= units * pitch
 
-        return round_numbers(low, high, has_room)
+        numbers = round_numbers(low, high, partial(has_room, pitch=PITCH))
+        return numbers if len(numbers) else round_numbers(low, high, partial(has_room, pitch=LEAST_PITCH))
 
     def width(self, ticks: Numbers) -> float:
         """Return the width of the widest number in points; 0 without ticks."""

@@ -22,6 +22,7 @@ from spcastat.plots.frame import EdgeMarks
 from spcastat.plots.loadings_plot import plot_loadings
 from spcastat.plots.names import Name, Names
 from spcastat.plots.score_panels import plot_scores, plot_scores_data
+from spcastat.plots.ticks import SteadyTicks
 from tests.plots.conftest import note_of
 
 # --- biplot ---------------------------------------------------------------------------------------
@@ -821,6 +822,17 @@ def test_the_note_counts_the_names_of_new_rows_among_all_rows(labels, new_rows):
         (names,) = (child for child in ax.get_children() if isinstance(child, Names))
         written = sum(name.counted for name in names.written)
         assert f"Names: {written} of {43 if new_rows == 9 else 34} rows." in note_of(ax)
+
+
+@pytest.mark.parametrize("height", [55.0, 70.0, 88.0, 120.0])
+def test_axes_of_small_figures_have_two_numbers_or_more(height):
+    for low, high in ((-3.0, 4.2), (-2.0, 4.0), (-2.9, 9.0), (-1.4, 1.9)):
+        ax = plt.figure(figsize=(3.0, 3.0)).add_axes((0.2, 0.2, 0.7, height / 216.0))
+        ax.set_ylim(low, high)
+        ax.yaxis.set_major_locator(SteadyTicks())
+        ticks = [tick for tick in ax.get_yticks() if low <= tick <= high]
+        assert len(ticks) >= 2
+        assert np.diff(ticks).min() / (high - low) * height >= 15.0
 
 
 def test_far_rows_have_names_in_small_figures_too():
