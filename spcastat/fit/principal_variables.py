@@ -300,10 +300,10 @@ def require_spread(request: KeepRequest, problem: Selection, U: Sequence[int]) -
     variables = problem.variables(U)
     rank = combinations_of(problem.S, variables).shape[1] if variables else 0
     if request.k is not None and rank < request.k:
-        more = "keep more variables, or " if len(variables) < len(problem.S) else ""
+        remedy = "keep more variables, or " if len(variables) < len(problem.S) else ""
         raise ComponentsError(
             f"The {plural(len(variables), 'variable')} kept have rank {rank} and cannot give k={request.k} "
-            f"scores; {more}give a smaller k."
+            f"scores; {remedy}give a smaller k."
         )
     singles = all(len(problem.groups[g]) == 1 for g in U)
     if request.m is not None and (len(U) < request.m or (singles and rank < len(variables))):

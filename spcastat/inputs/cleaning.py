@@ -121,9 +121,9 @@ class Cleaner:
         """Return the outlying cells and rows of X, shape (n, p), in which NaN is a missing value."""
         return self._cleaning(X, weights, Wrapping.of)
 
-    def again(self, X: np.ndarray, weights: np.ndarray | None, known: Wrapping) -> Cleaning:
-        """Clean a draw of rows, with the powers of the columns and the bend of the fit in `known`."""
-        return self._cleaning(X, weights, replace(known, bend=BEND).located, known.bend)
+    def of_draw(self, X: np.ndarray, weights: np.ndarray | None, fit_wrapping: Wrapping) -> Cleaning:
+        """Clean a draw of rows, with the powers of the columns and the bend of the fit in `fit_wrapping`."""
+        return self._cleaning(X, weights, replace(fit_wrapping, bend=BEND).located, fit_wrapping.bend)
 
     def _cleaning(
         self,
@@ -133,31 +133,31 @@ class Cleaner:
         bend: float | None = None,
     ) -> Cleaning:
         """Return the outlying cells and rows; cells are judged with `bend`, or the one that they call for."""
-        everyone = np.ones(len(X), dtype=bool) if weights is None else weights > 0
+        has_weight = np.ones(len(X), dtype=bool) if weights is None else weights > 0
 
-        def judged(kept: np.ndarray) -> _Judged:
-            wrapping = wrapping_of(X[kept], None if weights is None else weights[kept])
-            return _Judged(kept, wrapping, _RowScores.of(self, X, weights, wrapping, kept))
+        def judge(is_kept: np.ndarray) -> _Judgement:
+            wrapping = wrapping_of(X[is_kept], None if weights is None else weights[is_kept])
+            return _Judgement(is_kept, wrapping, _RowScores.of(self, X, weights, wrapping, is_kept))
 
-        last = judged(everyone)
+        judgement = judge(has_weight)
         settled, grouped = True, 0
         if self.rows:
-            last, settled, grouped = _without_far_rows(last, judged)
+            judgement, settled, grouped = _without_far_rows(judgement, judge)
             if not grouped:
-                last = _with_rows_in_line(last, everyone, judged)
+                judgement = _with_rows_in_line(judgement, has_weight, judge)
         if bend is None:
-            kept_weights = None if weights is None else weights[last.kept]
-            wrapping = last.wrapping.bent_for(X[last.kept], kept_weights)
+            kept_weights = None if weights is None else weights[judgement.is_kept]
+            wrapping = judgement.wrapping.bent_for(X[judgement.is_kept], kept_weights)
         else:
-            wrapping = replace(last.wrapping, bend=bend)
-        return self._result(X, replace(last, wrapping=wrapping), settled, grouped)
+            wrapping = replace(judgement.wrapping, bend=bend)
+        return self._result(X, replace(judgement, wrapping=wrapping), settled, grouped)
 
-    def _result(self, X: np.ndarray, last: _Judged, settled: bool, grouped: int) -> Cleaning:
-        kept, wrapping, scores = last.kept, last.wrapping, last.scores
+    def _result(self, X: np.ndarray, judgement: _Judgement, settled: bool, grouped: int) -> Cleaning:
+        is_kept, wrapping, scores = judgement.is_kept, judgement.wrapping, judgement.scores
         places, z = wrapping.outlying(X)
         return Cleaning(
             wrapping=wrapping,
-            kept=kept,
+            kept=is_kept,
             distance=scores.distance,
             places=places,
             values=np.asarray(X[tuple(places.T)], dtype=float),
@@ -165,59 +165,61 @@ class Cleaner:
             cells=self.cells,
             rows=self.rows,
             components=scores.count,
-            known=int((~np.isnan(X[kept])).sum()),
+            known=int((~np.isnan(X[is_kept])).sum()),
             grouped=grouped,
             settled=settled,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class _Judged:
+class _Judgement:
     """Rows kept, and how the cells and rows are judged with them."""
 
-    kept: np.ndarray
+    is_kept: np.ndarray
     wrapping: Wrapping
     scores: _RowScores
 
     @property
-    def near(self) -> np.ndarray:
+    def is_near(self) -> np.ndarray:
         """Whether a row is kept and its scores are not far, shape (n,)."""
-        return self.kept & (self.scores.distance <= OUTLIERS.far)
+        return self.is_kept & (self.scores.distance <= OUTLIERS.far)
 
-    def with_rows(self, kept: np.ndarray, judged: Callable[[np.ndarray], _Judged]) -> _Judged:
+    def with_rows(self, is_kept: np.ndarray, judge: Callable[[np.ndarray], _Judgement]) -> _Judgement:
         """Return the same with other rows kept, judged again unless they are nearly the same."""
-        if (kept != self.kept).sum() <= OUTLIERS.negligible * len(kept):
-            return replace(self, kept=kept)
-        return judged(kept)
+        if (is_kept != self.is_kept).sum() <= OUTLIERS.negligible * len(is_kept):
+            return replace(self, is_kept=is_kept)
+        return judge(is_kept)
 
 
-def _without_far_rows(first: _Judged, judged: Callable[[np.ndarray], _Judged]) -> tuple[_Judged, bool, int]:
+def _without_far_rows(
+    start: _Judgement, judge: Callable[[np.ndarray], _Judgement]
+) -> tuple[_Judgement, bool, int]:
     """Leave out far rows until there are none.
 
     Also return whether none is far in the end, and the number of far rows if they are more than half: all
     rows are then kept, since they may be in groups.
     """
-    last, enough = first, first.kept.sum() / 2
+    judgement, half = start, start.is_kept.sum() / 2
     for _ in range(OUTLIERS.rounds):
-        near = last.near
-        if near.sum() < enough:
-            return first, True, int((first.kept & ~near).sum())
-        if near.sum() == last.kept.sum():
-            return last, True, 0
-        before, last = last, last.with_rows(near, judged)
-        if last.wrapping is before.wrapping:
-            return last, True, 0
-    return last, bool(last.near.sum() == last.kept.sum()), 0
+        is_near = judgement.is_near
+        if is_near.sum() < half:
+            return start, True, int((start.is_kept & ~is_near).sum())
+        if is_near.sum() == judgement.is_kept.sum():
+            return judgement, True, 0
+        previous, judgement = judgement, judgement.with_rows(is_near, judge)
+        if judgement.wrapping is previous.wrapping:
+            return judgement, True, 0
+    return judgement, bool(judgement.is_near.sum() == judgement.is_kept.sum()), 0
 
 
 def _with_rows_in_line(
-    last: _Judged, everyone: np.ndarray, judged: Callable[[np.ndarray], _Judged]
-) -> _Judged:
+    judgement: _Judgement, has_weight: np.ndarray, judge: Callable[[np.ndarray], _Judgement]
+) -> _Judgement:
     """Take back rows left out that the scores predict as well as the others."""
-    out = np.flatnonzero(everyone & ~last.kept)
-    back = last.kept.copy()
-    back[out] = last.scores.in_line(last.kept, out)
-    return last if not back[out].any() else last.with_rows(back, judged)
+    out = np.flatnonzero(has_weight & ~judgement.is_kept)
+    back = judgement.is_kept.copy()
+    back[out] = judgement.scores.in_line(judgement.is_kept, out)
+    return judgement if not back[out].any() else judgement.with_rows(back, judge)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,8 +320,8 @@ class CleaningStandardisation(Standardisation):
 
     def project(self, X: Any, V: np.ndarray) -> np.ndarray:
         used = np.flatnonzero(V.any(axis=1))
-        some = X[:, used]
-        rows = np.asarray(some.toarray() if is_sparse(some) else some, dtype=float)
+        columns = X[:, used]
+        rows = np.asarray(columns.toarray() if is_sparse(columns) else columns, dtype=float)
         part = self.of_columns(used)
         return Standardisation.project(part, part.wrapping.cleaned(rows), V[used])
 
@@ -374,49 +376,56 @@ class _RowScores:
 
     @classmethod
     def of(
-        cls, how: Cleaner, X: np.ndarray, weights: np.ndarray | None, wrapping: Wrapping, kept: np.ndarray
+        cls,
+        cleaner: Cleaner,
+        X: np.ndarray,
+        weights: np.ndarray | None,
+        wrapping: Wrapping,
+        is_kept: np.ndarray,
     ) -> _RowScores:
         z = wrapping.standardised(X)
         w = weights_or_ones(weights, len(X))
-        units = how.units(X, z, wrapping, w * kept)
+        units = cleaner.units(X, z, wrapping, w * is_kept)
         if not np.isfinite(units**2).all():
             raise errors.DataError(
                 "The variances of the data are too large for floating-point numbers, 2e-308 to 1e308. Divide "
                 "the columns by a constant first, e.g. data / data.abs().max()."
             )
         np.nan_to_num(z, copy=False)
-        V = _axes(wrapped(z) * units, w * kept, how.components)
+        V = _axes(wrapped(z) * units, w * is_kept, cleaner.components)
         cells = np.clip(z, -OUTLIERS.cell_limit, OUTLIERS.cell_limit, out=z)
-        values = cells @ (V if how.divisor is True else units[:, None] * V)
-        location, scale = columnwise_location_and_scale(values[kept], None if weights is None else w[kept])
-        scale = scale * few_rows_factor(w[kept].sum())
+        values = cells @ (V if cleaner.divisor is True else units[:, None] * V)
+        location, scale = columnwise_location_and_scale(
+            values[is_kept], None if weights is None else w[is_kept]
+        )
+        scale = scale * few_rows_factor(w[is_kept].sum())
         away = np.abs(values - location)
         distance = np.divide(away, scale, out=np.zeros_like(away), where=scale > 0).max(axis=1)
         return cls(cells, values, distance, weights)
 
-    def in_line(self, kept: np.ndarray, some: np.ndarray) -> np.ndarray:
-        """Return which of some rows the scores predict as well as the rows kept.
+    def in_line(self, is_kept: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """Return which candidates, given by their places, the scores predict as well as the rows kept.
 
         Residuals of more than MOST_VALUES rows are represented by those of as many rows, equally spaced in
         the order of the distances.
         """
-        if not len(some):
+        if not len(candidates):
             return np.zeros(0, dtype=bool)
-        w = weights_or_ones(self.weights, len(kept))
-        part = np.where(kept, w, 0.0) / w[kept].sum()
+        w = weights_or_ones(self.weights, len(is_kept))
+        part = np.where(is_kept, w, 0.0) / w[is_kept].sum()
         scores, cells = (Y - part @ Y for Y in (self.values, self.cells))
         B = np.linalg.lstsq((scores.T * part) @ scores, (scores.T * part) @ cells, rcond=None)[0]
-        sample = np.flatnonzero(kept)
+        sample = np.flatnonzero(is_kept)
         sample = sample[np.argsort(self.distance[sample], kind="stable")][spaced(len(sample))]
-        given = None if self.weights is None else w[sample]
-        usual, residual = (cells[rows] - scores[rows] @ B for rows in (sample, some))
-        spread = columnwise_location_and_scale(usual, given)[1]
+        sample_weights = None if self.weights is None else w[sample]
+        usual, residual = (cells[rows] - scores[rows] @ B for rows in (sample, candidates))
+        spread = columnwise_location_and_scale(usual, sample_weights)[1]
 
         def size(Y: np.ndarray) -> np.ndarray:
             share = np.divide(Y, spread, out=np.zeros_like(Y), where=spread > 0)
             return np.cbrt((share**2).sum(axis=1))  # nearly normal (Wilson and Hilferty 1931)
 
-        (middle,), (scale,) = columnwise_location_and_scale(size(usual)[:, None], given)
+        (middle,), (scale,) = columnwise_location_and_scale(size(usual)[:, None], sample_weights)
         return np.asarray(size(residual) <= middle + OUTLIERS.in_line * scale)
 
 
@@ -431,21 +440,21 @@ def cleaner_of(robust: bool | str, components: int | None, scale: Any) -> Cleane
 
 def require_cleanable(matrix: Any, robust: bool | str, adjusted: bool) -> None:
     """Raise an error for rows whose cells and rows cannot be judged, naming what to do."""
-    what = f"robust={robust!r}"
+    option = f"robust={robust!r}"
     if is_sparse(matrix):
         raise errors.OptionError(
-            f"{what} was given with a sparse matrix, and the spread of columns with many zeros cannot be "
+            f"{option} was given with a sparse matrix, and the spread of columns with many zeros cannot be "
             "estimated robustly: leave robust out, or give X.toarray() if few of its cells are zero."
         )
     if adjusted:
         raise errors.OptionError(
-            f"{what} was given with covariates, and one outlying cell would change the residuals of its "
+            f"{option} was given with covariates, and one outlying cell would change the residuals of its "
             "whole column: adjust the columns by a robust regression first, and give the residuals."
         )
     n = matrix.shape[0]
     if n < OUTLIERS.rows_required:
         raise errors.DataError(
-            f"{what} needs at least {OUTLIERS.rows_required} rows, since locations and scales are computed "
+            f"{option} needs at least {OUTLIERS.rows_required} rows, since locations and scales are computed "
             f"from half of them; there {'is' if n == 1 else 'are'} {n}."
         )
 
@@ -459,7 +468,7 @@ def require_columns(cleaning: Cleaning, robust: bool | str) -> None:
         )
 
 
-def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Index) -> None:
+def warn_of(cleaning: Cleaning, robust: bool | str, row_count: int, columns: pd.Index) -> None:
     """Warn of few rows, of rows or cells in groups, and of rows that were still far in the last round."""
     n, out = len(cleaning.kept), int((~cleaning.kept).sum())
     if n < OUTLIERS.rows_reliable:
@@ -475,7 +484,7 @@ def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Inde
             "explain the groups, fit the groups separately, or give robust='cells', which keeps all rows.",
             errors.DataWarning,
         )
-    elif out > OUTLIERS.group * whole:
+    elif out > OUTLIERS.group * row_count:
         warn(
             f"{plural(out, 'row')} of {n} ({whole_percent(out / n)}) were left out. These may be a group "
             "rather than outliers: see fit.robust.rows and fit.plot_scores(); robust='cells' keeps all "
@@ -494,8 +503,10 @@ def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Inde
 
 def _warn_of_many_cells(cleaning: Cleaning, columns: pd.Index) -> None:
     counts = np.bincount(cleaning.places[cleaning.among_kept, 1], minlength=len(columns))
-    first = np.argsort(-counts, kind="stable")[: OUTLIERS.named_columns]
-    shares = [f"{name_text(columns[j])} {whole_percent(counts[j] / cleaning.kept.sum())}" for j in first]
+    leading_columns = np.argsort(-counts, kind="stable")[: OUTLIERS.named_columns]
+    shares = [
+        f"{name_text(columns[j])} {whole_percent(counts[j] / cleaning.kept.sum())}" for j in leading_columns
+    ]
     pulled = whole_percent(cleaning.pulled / cleaning.known)
     warn(
         f"{cleaning.pulled} of {cleaning.known} cells ({pulled}) were pulled in, most in "

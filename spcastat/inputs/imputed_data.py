@@ -193,10 +193,10 @@ class ImputedData(Data):
 
         return covariance_noise(self.op, self.free, None, seed, unit), None
 
-    def fold_rows(self, folds: int, repeats: int, seed: int, within: float, pull: bool = True) -> FoldRows:
+    def fold_rows(self, folds: int, repeats: int, seed: int, unit: float, pull: bool = True) -> FoldRows:
         from spcastat.inputs.samplers import of_covariance
 
-        return of_covariance(self.op, self.free, None, folds, repeats, seed, within)
+        return of_covariance(self.op, self.free, None, folds, repeats, seed, unit)
 
     def row_parts(
         self, analysis: str, function: str = "spca", task: str = "rows"

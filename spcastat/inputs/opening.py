@@ -458,13 +458,13 @@ def refuse_imputations(data: Any) -> None:
     )
 
 
-def _is_alike(reference: pd.DataFrame, other: pd.DataFrame) -> bool:
+def _is_alike(reference: pd.DataFrame, candidate: pd.DataFrame) -> bool:
     """Whether two frames have the same columns and row labels, and more than one row."""
     return (
         len(reference) > 1
-        and reference.shape == other.shape
-        and reference.columns.equals(other.columns)
-        and reference.index.equals(other.index)
+        and reference.shape == candidate.shape
+        and reference.columns.equals(candidate.columns)
+        and reference.index.equals(candidate.index)
     )
 
 

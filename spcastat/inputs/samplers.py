@@ -79,7 +79,7 @@ class Rules:
     ) -> tuple[Standardisation, Operator]:
         """Return centre, scale and operator of rows; for `rank` and `start` see `prepare_with_gaps`."""
         if self.cleaner is not None and self.wrapping is not None:
-            cleaning = self.cleaner.again(X, weights, self.wrapping)
+            cleaning = self.cleaner.of_draw(X, weights, self.wrapping)
             X, weights = cleaning.cleaned(X), cleaning.weights_of(weights)
         arguments = X, weights, self.center, self.scale, self.names
         if self.missing_rule is None:
