@@ -2,7 +2,7 @@
 
 Samples that cannot be fitted are drawn again. Stability selection, by complementary halves: Shah and Samworth
 (2013), "Variable selection with error control: another look at stability selection", JRSS B 75; Meinshausen
-and Buehlmann (2010), "Stability selection", JRSS B 72.
+and Bühlmann (2010), "Stability selection", JRSS B 72.
 
 Sample splitting: variables are selected on one half of the rows, and judged on the other.
 
@@ -10,7 +10,7 @@ What the other half estimates is the correlation of a selected variable with the
 selected variables make of the component, with the weights of the first half. It is a smooth function of the
 moments of the other half, whatever the first half selected: Rinaldo, Wasserman and G'Sell (2019),
 "Bootstrapping and sample splitting for high-dimensional, assumption-lean inference", Annals of Statistics 47.
-Several splits: Meinshausen, Meier and Buehlmann (2009), "p-values for high-dimensional regression", JASA 104.
+Several splits: Meinshausen, Meier and Bühlmann (2009), "p-values for high-dimensional regression", JASA 104.
 """
 
 from __future__ import annotations

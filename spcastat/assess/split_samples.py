@@ -250,7 +250,7 @@ def combined_p_values(p_values: np.ndarray) -> np.ndarray:
     ndarray
         With one split its p-values. With several, min(1, (1 - log g) inf Q(x) over x in (g, 1)), where
         g is the least quantile and Q(x) = min(1, x-quantile of the p-values / x): Meinshausen, Meier and
-        Buehlmann (2009), equations 2.2 and 2.3. The family-wise error rate is that of the splits.
+        Bühlmann (2009), equations 2.2 and 2.3. The family-wise error rate is that of the splits.
     """
     untested = np.isnan(p_values).any(axis=0) & ~(p_values < 1.0).any(axis=0)
     filled = np.where(np.isnan(p_values), 1.0, p_values)

@@ -417,7 +417,8 @@ class Choice(Summary):
 
         They are the sparsest fit that reaches .6 of the best prediction (with more than 200 variables, those
         that reach .5 and .8), the sparsest fit of another family that predicts nearly as well, and the fit
-        that predicts best.
+        that predicts best. Without cross-validation, shares of variance in these data, in the column
+        "explains", take the place of predictions.
         """
         return choice_tables.alternatives(self._reasons)
 

@@ -931,7 +931,7 @@ class SpcaResult(ComponentFit):
         the jackknife, which leaves out each of m rows or clusters, or each of 200 sets of them; quantiles are
         from the t distribution with m - 2 degrees of freedom. For blocks in time, strata and covariance
         matrices it is computed from the draws, and multiplied by sqrt(m / (m - 3)). The p-values of splits
-        are combined by the method of Meinshausen, Meier and Buehlmann (2009), JASA 104, with quantiles from
+        are combined by the method of Meinshausen, Meier and Bühlmann (2009), JASA 104, with quantiles from
         .05 to 1.
 
         Examples
@@ -1236,7 +1236,7 @@ class SpcaResult(ComponentFit):
         level : float in (0, 1)
             The confidence level of these intervals.
         stars : bool or LoadingTest
-            Whether to mark loadings by q values, `*` up to .05, `**` up to .01, `***` up to .001: those of a
+            Whether to mark loadings by q-values, `*` up to .05, `**` up to .01, `***` up to .001: those of a
             result of `test_loadings`, or True for those that the fit shows.
 
         Returns

@@ -386,7 +386,7 @@ class SplitInference(FromDraws):
     def p_values(self) -> pd.DataFrame:
         """P-values of the hypotheses of zero correlation, adjusted for all loadings, p x k.
 
-        With several splits they are combined (Meinshausen, Meier and Buehlmann, 2009), and control the
+        With several splits they are combined (Meinshausen, Meier and Bühlmann, 2009), and control the
         family-wise error rate. The p-value is 1 for a variable that no split selected, and NaN for a variable
         that was selected without other variables.
         """

@@ -344,7 +344,8 @@ def alternatives(choice: Chosen) -> pd.DataFrame:
     table = choice.table.iloc[places]
     names = pd.Index([fit_name(choice, line) for _, line in table.iterrows()], name="fit", dtype=object)
     columns = ["family", "card", "nonzeros", "predicts", "kept", "pev", "call"]
-    return table[columns].set_index(names)
+    texts = table[columns].set_index(names)
+    return texts if choice.predicted else texts.rename(columns={"predicts": "explains"})
 
 
 def chapters(

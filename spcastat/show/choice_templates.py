@@ -56,9 +56,9 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "component predicts": Template(
         part="{single?component {last} predicts|components {first} {pair?and|to} {last} together predict} "
-        "{share?a further {gain} of the|further} variance in held-out{simulated? simulated} rows{large? "
-        "(large ones shrunk)}{share?|, {gain} times the mean variance of a variable,}{single?|{share?,} "
-        "and component {k}} {single?and exceeds|exceeds} noise ({p})"
+        "{share?a further {gain} of the|further} variance in held-out rows{simulated? simulated from this "
+        "matrix}{large? (large ones shrunk)}{share?|, {gain} times the mean variance of a variable,}"
+        "{single?|{share?,} and component {k}} {single?and exceeds|exceeds} noise ({p})"
     ),
     "not above noise": Template(part="component {next} does not exceed noise ({p}, level {level} %)"),
     "predicts too little": Template(
@@ -66,8 +66,9 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "errors ({se} each)| ({least} needed)}}"
     ),
     "nothing predicted": Template(
-        part="{predicting?components predict held-out{simulated? simulated} rows but do not exceed "
-        "noise|none predicts held-out{simulated? simulated} rows{large? (large ones shrunk)} clearly "
+        part="{predicting?components predict held-out rows{simulated? simulated from this matrix} but do not "
+        "exceed noise|none predicts held-out rows{simulated? simulated from this matrix}{large? (large ones "
+        "shrunk)} clearly "
         "better than the column means{nothing?| (the first one by {gain}{share? of the variance| times the "
         "mean variance of a variable}, with a standard error of {se})}}"
     ),
@@ -139,7 +140,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         brief="Near copies may raise k: {pairs|# pair|# pairs} of variables with |r| > {limit:g}.",
     ),
     "remark on rows": Template(
-        label="Caution",
+        label="Rows",
         line="{text}",
         warning="{doubtful?{uncapitalised}}",
         remark="{doubtful?|{text}}",
@@ -206,8 +207,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "not worth adding": Template(
         part="{past?no larger fit was better by {predicted?one standard error of the difference|2 in EBIC} "
         "and, for each further {groups?group|loading}, by {price:%0} % of the mean improvement per "
-        "{groups?group|loading}|further {groups?groups|ones} improve {predicted?prediction|the fit} too "
-        "little}"
+        "{groups?group|loading}|further {groups?groups|ones} {predicted?improve prediction|lower EBIC, the "
+        "criterion,} too little}"
     ),
     "fewest that keep": Template(
         part="{past?its loadings were|they are} the fewest of the candidates {variance?with which all "
@@ -248,8 +249,9 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "not firm": Template(
         label="Doubt",
-        line="{divided?other folds give {low:,} to {high:,}}{both?; }{alike?{alike|# other fit is|# other "
-        "fits are} within one standard error}",
+        line="{divided?other folds give {low:,} to {high:,} {groups?{high|group|groups}|{high|"
+        "loading|loadings}}}{both?; }{alike?{alike|# other fit predicts|# other fits predict} as "
+        "well (1 s.e.)}",
         note="The number of {groups?groups of loadings|loadings} is not firm: {divided?individual "
         "divisions into folds ({repeats} of them) give {low:,} to {high:,}}{both?; }{alike?{alike|# other "
         "candidate|# other candidates}, with {fewest:,}{several? to {most:,}}, {alike|differs|differ} by "

@@ -189,7 +189,7 @@ def _component_bounds(proven: Proven, names: list[str]) -> Iterator[Fact]:
         yield fact("earlier held fixed")
 
 
-def exceeded(row: Mapping[Any, Any], state: FitState) -> bool:
+def exceeded(row: Mapping[Any, Any] | pd.Series, state: FitState) -> bool:
     """Return whether better loadings were found that the options of the fit allow."""
     options = state.record.options
     if options.get("nonneg") or options.get("constraint"):  # the loadings found may break these
@@ -229,7 +229,7 @@ def search_ended(proven: Proven, state: FitState) -> Iterator[Fact]:
             yield fact(key, reason=reason, p=state.record.p, joint=proven.scope == "joint")
 
 
-def value_and_bound(row: Mapping[Any, Any]) -> tuple[str, str, str]:
+def value_and_bound(row: Mapping[Any, Any] | pd.Series) -> tuple[str, str, str]:
     """Return a value, its bound and their difference in percent; the texts of bounds are never too small.
 
     The difference is that of the texts, so that readers can check it.

@@ -393,7 +393,7 @@ TEMPLATES: dict[str, Template] = {
         "variance}}"
     ),
     "successive rows": Template(
-        label="Caution",
+        label="Warning",
         line="{remark}",
         warning="scores of successive rows are correlated (r = {r:.2f}).",
     ),
@@ -545,7 +545,7 @@ TEMPLATES: dict[str, Template] = {
         part="{bounded?95 % bootstrap intervals|shares of bootstrap draws} ({draws|# draw|# draws})"
     ),
     "shows frequencies": Template(part="selection frequencies ({halves|# half|# halves} of the rows)"),
-    "shows tests": Template(part="q values ({draws|# permutation|# permutations})"),
+    "shows tests": Template(part="q-values ({draws|# permutation|# permutations})"),
     "shows split": Template(part="split inference"),
     "objective": Template(
         label="Objective",
@@ -697,14 +697,14 @@ TEMPLATES: dict[str, Template] = {
         cites=("rinaldo2019",),
     ),
     "repeated splits": Template(
-        methods="P values combined {repeats} splits and controlled the family-wise error rate (Meinshausen, "
+        methods="P-values combined {repeats} splits and controlled the family-wise error rate (Meinshausen, "
         "Meier and Bühlmann, 2009).",
         cites=("meinshausen2009",),
     ),
     **{
         key: Template(
             methods="Loadings were tested by {draws|# permutation|# permutations} of the rows of each "
-            "variable, with a studentised statistic (DiCiccio and Romano, 2017); q values controlled the "
+            "variable, with a studentised statistic (DiCiccio and Romano, 2017); q-values controlled the "
             "false discovery rate "
             f"over all variables and components ({paper}).",
             cites=("diciccio2017", citation),

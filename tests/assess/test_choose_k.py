@@ -495,7 +495,7 @@ def test_a_print_of_many_components_has_its_reasons_and_the_last_rows():
 def test_a_matrix_says_that_its_rows_are_simulated(X):
     text = " ".join(str(sp.choose_k(X.cov(), n_obs=100)).split()).replace("held- out", "held-out")
     assert "matrix of 12 variables, from 100 rows; rows are simulated from a normal distribution" in text
-    assert "variance in held-out simulated rows" in text
+    assert "variance in held-out rows simulated from this matrix" in text
     assert "simulated" not in str(sp.choose_k(X))
     text = sp.choose(X.cov(), n_obs=100, k=None).method_text
     assert "chosen by the extended Bayesian information criterion" in text

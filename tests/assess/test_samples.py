@@ -234,7 +234,7 @@ def test_the_same_for_any_number_of_processes_and_from_a_covariance_matrix(fit, 
 
 
 def test_the_combination_of_splits_is_that_of_the_paper():
-    # Meinshausen, Meier and Buehlmann (2009), equations 2.2 and 2.3, on a grid of quantiles
+    # Meinshausen, Meier and Bühlmann (2009), equations 2.2 and 2.3, on a grid of quantiles
     rng = np.random.default_rng(0)
     P = rng.uniform(size=(25, 6)) ** 3
     P[:, 0] = 1.0
@@ -271,7 +271,7 @@ def test_several_splits_find_a_factor_and_nothing_in_noise():
     assert (found.p_values["PC1"] <= 0.05).sum() >= 4
     assert not (found.p_values["PC1"].to_numpy() <= 0.05)[~true].any()
     text = " ".join(found.as_text().split())
-    assert "10 splits combined (Meinshausen, Meier and Buehlmann, 2009)" in text
+    assert "10 splits combined (Meinshausen, Meier and Bühlmann, 2009)" in text
 
 
 def test_a_component_of_one_variable_is_blank(planted, tmp_path):

@@ -144,12 +144,12 @@ def test_remarks_on_folds_and_on_other_criteria():
 def test_a_choice_near_a_tie_is_not_firm():
     """Sparser fits within one standard error are a reason for doubt; larger ones alone are not."""
     (doubt,) = choice_facts.not_firm(chosen(alike=(1, 4)))
-    assert worded(TEMPLATES["not firm"].line, doubt.values) == "2 other fits are within one standard error"
+    assert worded(TEMPLATES["not firm"].line, doubt.values) == "2 other fits predict as well (1 s.e.)"
     note = worded(TEMPLATES["not firm"].note, doubt.values)
     assert "2 other candidates, with 6 to 12, differ by at most one standard error" in note
     (doubt,) = choice_facts.not_firm(chosen(by_division=(1, 2), alike=(3,)))
     line = worded(TEMPLATES["not firm"].line, doubt.values)
-    assert line == "other folds give 6 to 8; 1 other fit is within one standard error"
+    assert line == "other folds give 6 to 8 loadings; 1 other fit predicts as well (1 s.e.)"
     assert not list(choice_facts.not_firm(chosen(alike=(3, 4))))
 
 

@@ -426,6 +426,14 @@ def test_words_are_not_broken_at_their_hyphens():
         assert not any(line.endswith("-") for line in lines.splitlines())
 
 
+def test_a_choice_for_a_matrix_names_its_criterion_and_the_rows_that_are_predicted():
+    choice = sp.choose(rows().corr(), n_obs=60)
+    assert "further ones lower EBIC, the criterion, too little" in said(choice)
+    assert "held-out rows simulated from this matrix" in said(choice)
+    assert list(choice.alternatives)[3] == "explains"
+    assert list(sp.choose(rows(), scale=True, k=2).alternatives)[3] == "predicts"
+
+
 # --- dense components -----------------------------------------------------------------------------
 
 
