@@ -247,10 +247,10 @@ def print_of_bootstrap(
     title = part(resampling_facts.bootstrap(boot, 0.95, state.record.sparse, kind == "percentile"))
     end = renderings.ending("boot", notes)
 
-    def screen(shown: Estimates, zeros: bool, hidden: Sequence[str] = ()) -> Screen:
+    def screen(estimates: Estimates, zeros: bool, hidden: Sequence[str] = ()) -> Screen:
         key = " ".join([part(fact("selected", zeros=zeros))] * boot.select + imputations)
         sentences = (*_sampling_sentences(boot.drawn), meaning, key, *map(part, draw_cautions), *hidden)
-        return shown.screen(title, sentences, about, end, key)
+        return estimates.screen(title, sentences, about, end, key)
 
     if not is_zero.any():
         return screen(estimates, zeros=False)

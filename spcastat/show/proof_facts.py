@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from spcastat.fit.record import PARTITIONS, UNRULED, Proven
 from spcastat.fit.state import FitState, rule_words
