@@ -428,17 +428,18 @@ def _layouts(table: pd.DataFrame, p_texts: tuple[str, ...], has_shares: bool) ->
     cosines = np.array(fixed_values(table["congruence"], 3), dtype=object)[order].reshape(shape)
     shares = np.array([percent(share, 1) for share in table["kept"]], dtype=object)[order].reshape(shape)
     components, group_names = full_names(names), full_names(groups)
+    indent = "  " * has_shares  # as below the second heading
     by_component = renderings.matrix(
         "Congruence",
         [*group_names, "p"],
-        [(name, (*cells, p)) for name, cells, p in zip(components, cosines.T, p_texts, strict=True)],
+        [(indent + name, (*cells, p)) for name, cells, p in zip(components, cosines.T, p_texts, strict=True)],
         "% of PCA" * has_shares,
         [(name, (*cells, "")) for name, cells in zip(components, shares.T, strict=True)] * has_shares,
     )
     by_group = renderings.matrix(
         "Congruence",
         components,
-        list(zip(group_names, map(tuple, cosines), strict=True)),
+        [(indent + name, tuple(cells)) for name, cells in zip(group_names, cosines, strict=True)],
         "% of PCA" * has_shares,
         list(zip(group_names, map(tuple, shares), strict=True)) * has_shares,
         [("p", p_texts)],
