@@ -354,8 +354,8 @@ class LoadingColumns:
     def _ticks(self, room: float) -> list[float]:
         """Return the values that a scale marks, with so much room in font sizes.
 
-        If there are bars on both sides of zero, a value on each side is marked if their numbers have room,
-        else one on the longer side.
+        If there are bars on both sides of zero, a value and its negative are marked if their numbers have
+        room, else one on the longer side, and half of it.
         """
         low, high = self.span
         unit = room / (high - low)
@@ -377,10 +377,17 @@ class LoadingColumns:
         regular, ends = round_numbers(low, high, is_sparse), round_numbers(low, high, have_ends)
         if len(regular) and (reach_both_sides(regular) or not len(ends) or not reach_both_sides(ends)):
             return regular.tolist()
+        if len(ends) and ends[0] < 0.0 < ends[-1]:
+            value = min(-ends[0], ends[-1])
+            return [-value, 0.0, value]
         if not len(ends):
             longer_side = (0.0, high) if high >= -low else (low, 0.0)
             ends = round_numbers(*longer_side, have_ends)
-        return np.unique([*ends[[0, -1]], 0.0]).tolist() if len(ends) else []
+        if not len(ends):
+            return []
+        two = np.unique([*ends[[0, -1]], 0.0])
+        three = np.insert(two, 1, two.mean())
+        return (three if len(two) == 2 and has_room(three) else two).tolist()
 
     def _count_of_blocks(self, count: int, lines: float) -> int:
         """Return how many blocks have room for their heading, a variable, and the number of others."""

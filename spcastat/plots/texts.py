@@ -123,10 +123,14 @@ class MeasuredText(Text):
 
 def give_one_size(texts: Sequence[MeasuredText], renderer: Any) -> None:
     """Give texts the largest font with which each has room."""
-    size = min((text.fitting_size(renderer) for text in texts), default=0.0)
     for text in texts:
-        text.room = text.room_in_points()  # that of the smaller font could be too narrow again
-        text.set_fontsize(size)
+        text.room = text.room_in_points()
+    for _ in range(NARROWER_FONTS):  # letters may be moved apart again in a smaller font
+        sizes = {text.fitting_size(renderer) for text in texts}
+        for text in texts:
+            text.set_fontsize(min(sizes))
+        if len(sizes) <= 1:
+            break
 
 
 @lru_cache(maxsize=5_000)
