@@ -396,6 +396,9 @@ def size_of(ax: Axes) -> NDArray[np.float64]:
     return in_points(ax, [box.width, box.height])
 
 
+#: The size of the smallest marks in points: given axes have so few variables that no mark is smaller.
+SMALLEST_MARK = 2.6
+
 #: Smallest size in points of names of variables and rows in a plot; their size relative to the font's.
 SMALLEST_NAME, NAME_SIZE = 6.5, 0.75
 

@@ -335,22 +335,23 @@ def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
 LEGEND_SHARE = 0.8
 #: The columns drawn, from top to bottom, with their labels: the measures that are shares of variance.
 MEASURE_PANELS = {
-    measure.name: measure.legend.replace(", ", ",\n")
-    .replace(" variance", "\nvariance")
-    .replace(" to ", "\nto ")
+    measure.name: measure.legend.replace(", relative to PCA", ",\n% of PCA's").replace(" v", "\nv")
     for measure in [*measures_of("total"), *measures_of("pca")]
 }
+#: What the note says of held-out errors.
+ON_HELD_OUT_ERRORS = ["Held-out error ± s.e.: % of that of column means; small is good."]
 
 
 @explained
 def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw each share of variance of each fit as a point.
+    """Draw each share of variance of each fit as a point, and held-out errors with one standard error.
 
     Parameters
     ----------
     measures : DataFrame
         One row for each fit, such as ``compare(...).frames["measures"]``. If there is a column "nonzeros",
-        the legend shows the number of each fit.
+        the legend shows the number of each fit. Held-out errors are drawn if there are columns "held_out" and
+        "held_out_se".
     ax : Axes, optional
         By default a new figure is created.
 
@@ -368,40 +369,56 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     data = plot_compare_data(measures)
     fits, counted = full_names(list(data.index)), "nonzeros" in measures.columns
     counts = [f" ({int(count)})" for count in measures["nonzeros"]] if counted else [""] * len(fits)
-    height = 1.1 + max(0.62, 0.14 * len(fits)) * len(MEASURE_PANELS)
+    panels = {str(name): label for name, label in MEASURE_PANELS.items()}
+    if with_held_out := "held_out" in data:
+        panels["held_out"] = "held-out\nerror, %"
+    height = 1.1 + max(0.62, 0.14 * len(fits)) * len(panels)
     ax = drawing.axes_for(ax, 6.6, height + 0.14 * len(fits), drawing.ROWS_ONLY)
     size = drawing.name_size()
     rooms = [drawing.name_room(ax, LEGEND_SHARE) - width_of(count, size) for count in counts]
     fits = [label + count for label, count in zip(labels_for(fits, rooms, size), counts, strict=True)]
-    places = np.arange(len(MEASURE_PANELS), dtype=float)
+    places = np.arange(len(panels), dtype=float)
+    values = 100 * data[list(panels)]
+    errors = 100 * data["held_out_se"] if with_held_out else pd.Series(0.0, data.index)
+    end = max(100.0, float(np.nanmax(values.iloc[:, -1] + errors)))
     # within the band of a measure, fits are shown one below the other, so that equal values do not overlap
     offsets = np.linspace(-0.3, 0.3, len(fits)) if len(fits) > 1 else np.zeros(1)
-    ax.hlines(places[:-1] + 0.5, 0, 100, colors=[shade(ax, 0.25)], linewidth=line(0.7), zorder=0.5)
+    ax.hlines(places[:-1] + 0.5, 0, end, colors=[shade(ax, 0.25)], linewidth=line(0.7), zorder=0.5)
     for i, colour in enumerate(colours_of(ax, None, fits)):
         style: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "markersize": line(6), "ls": "none"}
         # without clipping, markers at 0 and 100 % are drawn completely
         style |= {"clip_on": False, "zorder": 3, "color": colour, "label": str(i)}
-        ax.plot(100 * data.iloc[i].to_numpy(), places + offsets[i], **style)
-    drawing.label_components(ax, ("% of the variance (last row: of PCA's)", ""), size)
+        ax.plot(values.iloc[i].to_numpy(), places + offsets[i], **style)
+        if with_held_out:
+            middle, spread = values["held_out"].iloc[i], errors.iloc[i]
+            ends = max(middle - spread, 0.0), middle + spread
+            ax.hlines(places[-1] + offsets[i], *ends, colors=[colour], linewidth=line(1.2), gid="interval")
+    label = "% of the variance, or as named" if with_held_out else "% of the variance (last row: of PCA's)"
+    drawing.label_components(ax, (label, ""), size)
     ax.xaxis.label.set(ha="right", x=1.0)  # the names have room beside it
-    ax.set_yticks(places, list(MEASURE_PANELS.values()), fontsize=size)
-    ax.set_ylim(len(MEASURE_PANELS) - 0.5, -0.5)
-    ax.set_xlim(0, 100)
+    ax.set_yticks(places, list(panels.values()), fontsize=size)
+    ax.set_ylim(len(panels) - 0.5, -0.5)
+    ax.set_xlim(0, end)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
     title = "fit (nonzeros)" if counted else None
     place = {**legend_above(ax, fits), "ncols": 1}
     write_legend(ax, None, fits, size, title=title, **place)
-    drawing.write_note(ax, definitions(data.columns))
+    drawing.write_note(ax, [*definitions(data.columns), *ON_HELD_OUT_ERRORS * with_held_out])
+    drawing.run_layout(ax)
+    pitch = 0.6 * float(drawing.size_of(ax)[1]) / len(panels) / max(len(fits) - 1, 1)
+    for marks in ax.lines:
+        marks.set_markersize(min(line(6), max(pitch, drawing.SMALLEST_MARK)))
     return ax
 
 
 @explained
 def plot_compare_data(measures: pd.DataFrame) -> pd.DataFrame:
-    """Return the shares of variance that `plot_compare` draws: fits in rows, measures in columns."""
-    drawing.need_columns(measures, list(MEASURE_PANELS), "The frame of measures")
-    return measures[list(MEASURE_PANELS)].astype(float)
+    """Return what `plot_compare` draws of each fit: shares of variance, and held-out errors if any."""
+    columns = [*MEASURE_PANELS, *["held_out", "held_out_se"] * ("held_out" in measures)]
+    drawing.need_columns(measures, columns, "The frame of measures")
+    return measures[columns].astype(float)
 
 
 # --- variances of components -----------------------------------------------------------------------

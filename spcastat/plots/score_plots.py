@@ -419,6 +419,7 @@ def plot_diagnostics(
     ----------
     diagnostics : DataFrame, n x 2
         "T2" and "Q". Rows are named by their labels, or by numbers from 1 if labels are repeated.
+        ``diagnostics.attrs["rows"]`` says in the note which rows these are, by default "rows".
     limits : Series
         "T2" and "Q"; its name, the level, is written next to the lines. A limit of NaN is not drawn.
         ``limits.attrs["rows"]`` says of which rows the limits are, by default "new rows".
@@ -426,7 +427,8 @@ def plot_diagnostics(
         Groups that set colours and markers of the points; at most 20. Without groups, rows beyond a limit are
         marked.
     labels : int
-        How many of the rows beyond a limit are labelled, and drawn dark: those that exceed it most.
+        How many of the rows beyond a limit are labelled, and drawn dark: those that exceed it most. If there
+        are no more rows than this, all are labelled.
     ax : Axes, optional
         By default a new figure is created.
 
@@ -472,10 +474,11 @@ def plot_diagnostics(
     texts = Names(ax, drawing.name_size(), xy, crossing_lines=(float(limits["T2"]), float(limits["Q"])))
     labels_of_rows = row_names(points.index, 16)
     for i in labelled.tolist():
-        texts.add(xy[i], labels_of_rows[i], shade(ax, 0.75), most_covered=TIP_COVER)
+        texts.add(xy[i], labels_of_rows[i], shade(ax, 0.75), most_covered=TIP_COVER, of_row=True, leader=True)
     axes_in_words = "T²: distance within the components. Q: squared residual."
     counted = ROWS_COUNTED * (len(labelled) > 0 and not points.index.is_unique)
-    drawing.write_note(ax, [axes_in_words, *_limits_in_words(limits, points["beyond"]), counted])
+    rows = str(diagnostics.attrs.get("rows", "rows"))
+    drawing.write_note(ax, [axes_in_words, *_limits_in_words(limits, points["beyond"], rows), counted])
     return ax
 
 
@@ -512,7 +515,7 @@ def plot_diagnostics_data(
     with np.errstate(divide="ignore", invalid="ignore"):
         excess = np.where(out, values / bounds, 0.0).max(axis=1)
     ranks = np.argsort(np.argsort(-excess, kind="stable"), kind="stable")
-    points["labelled"] = (ranks < labels) & (excess > 0)
+    points["labelled"] = (ranks < labels) & ((excess > 0) | (len(points) <= labels))
     return points if groups is None else points.assign(group=group_rows(groups, diagnostics.index))
 
 
@@ -538,17 +541,19 @@ def _level(limits: pd.Series) -> str:
         return ""
 
 
-def _limits_in_words(limits: pd.Series, exceedances: pd.Series) -> list[str]:
+def _limits_in_words(limits: pd.Series, exceedances: pd.Series, drawn_rows: str) -> list[str]:
     """Return the sentences of the note on the dashed lines and on the rows beyond them; none without lines.
 
-    ``limits.attrs["rows"]`` says of which rows the limits are; `exceedances` names the limits exceeded.
+    ``limits.attrs["rows"]`` says of which rows the limits are; `exceedances` names the limits exceeded by
+    the `drawn_rows`.
     """
     limit_count = int(np.isfinite(limits[["T2", "Q"]].to_numpy(float)).sum())
     if not limit_count:
         return []
     level, rows = _level(limits), limits.attrs.get("rows", "new rows")
     share = 100.0 * float((exceedances != "").mean())
-    sentence = f"Beyond {'one' if limit_count > 1 else 'it'}: {share:.0f} % of the rows"
+    limit = "one" if limit_count > 1 else "it"
+    sentence = f"Beyond {limit}: {share:.0f} % of the {len(exceedances):,} {drawn_rows}"
     if level:
         normal_share = 100.0 * (1.0 - float(limits.name) ** limit_count)  # type: ignore[arg-type]
         sentence += f" (if normal: about {max(normal_share, 0.1):.{int(normal_share < 1.0)}f} %)"

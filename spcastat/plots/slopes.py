@@ -32,8 +32,6 @@ GAP, PANEL_END = 0.12, 0.06
 SLOPE_PANEL = 45.0
 #: The share of the distance of two rows that the groups of one take, with the space around each.
 ROW_HEIGHT = 0.8
-#: The size of the smallest marks in points: given axes have so few variables that no mark is smaller.
-SMALLEST_MARK = 2.6
 #: Points between two numbers, and the most numbers of a panel.
 SLOPE_NUMBER_GAP, MOST_SLOPE_NUMBERS = 5.0, 5
 #: Height of the note, in font sizes.
@@ -153,7 +151,7 @@ def _rows_with_room(ax: Axes, groups: Sequence[str], title: str | None) -> int:
     """Return how many variables have room in given axes, with a mark for each group: one or more."""
     columns, size = legend_above(ax, groups, HEADING_ROOM, title)["ncols"], drawing.name_size()
     legend = legend_size(groups, title, columns, size)[1] / size
-    row_height = SMALLEST_MARK * len(groups) / ROW_HEIGHT
+    row_height = drawing.SMALLEST_MARK * len(groups) / ROW_HEIGHT
     return max(rows_with_room(ax, legend + HEADING_ROOM + NOTE_ROOM, row_height), 1)
 
 

@@ -189,7 +189,7 @@ class Comparison(Outcome):
         return deep_copy(self._adjusted_on)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw each share of variance of each fit as a point.
+        """Draw each share of variance of each fit as a point, and held-out errors with one standard error.
 
         Parameters
         ----------

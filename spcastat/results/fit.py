@@ -1897,11 +1897,12 @@ class SpcaResult(ComponentFit):
         if values != "loadings" and (has_intervals or intervals is not None):
             name = "conf_int" if has_intervals else "intervals"
             raise OptionError(f"{name}= was given with values={values!r}; intervals are for loadings.")
+        labels = {"loadings": "Loading", "contributions": "Contribution", "cos2": "Squared cosine"}
         if has_intervals:
-            intervals = frames.conf_int(state, frames.intervals_shown(state, level), level)
+            bootstrap = frames.intervals_shown(state, level)
+            intervals = frames.conf_int(state, bootstrap, level)
+            labels["loadings"] = intervals_label(level, bootstrap.draws)
         tables = {"loadings": lambda: self.loadings, "contributions": self.contributions, "cos2": self.cos2}
-        labels = {"contributions": "Contribution", "cos2": "Squared cosine"}
-        labels["loadings"] = intervals_label(level) if has_intervals else "Loading"
         value_table = tables[values]().fillna(0.0)
         is_map = (isinstance(kind, str) and kind in ("line", "image")) or x is not None or shape is not None
         if values == "cos2" and not is_map and (value_table.sum(axis=1) > 1.0 + 1e-9).any():
@@ -2074,7 +2075,8 @@ class SpcaResult(ComponentFit):
             Groups that set colours and markers of the points; at most 20. Without groups, rows beyond a limit
             are marked. A string names a column of the fitted data.
         labels : int
-            The number of rows beyond a limit to label, starting with those that exceed it most.
+            The number of rows beyond a limit to label, starting with those that exceed it most; all rows are
+            labelled if there are no more than this.
         level : float in (0, 1)
             Share of new rows of the same population that is expected below the limits; see `limits`.
         ax : Axes, optional
@@ -2105,6 +2107,7 @@ class SpcaResult(ComponentFit):
         """
         if new is not None:
             distances = rows.diagnostics_of(self._state, new)
+            distances.attrs["rows"] = "new rows"
         else:
             distributed = self._source is not None and self._source.distributed
             distances = deep_copy(self._sampled_rows[["T2", "Q"]] if distributed else self._distances)

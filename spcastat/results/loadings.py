@@ -596,7 +596,7 @@ class LoadingsBootstrap(resampling.FromDraws):
             components=components,
             intervals=intervals,
             shares=drawn_loading_shares(self._state),
-            label=intervals_label(level),
+            label=intervals_label(level, self._numbers.draws),
             ax=ax,
         )
 

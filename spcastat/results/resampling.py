@@ -246,7 +246,7 @@ class Bootstrap(FromDraws):
             components=components,
             intervals=intervals,
             shares=drawn_shares(self._state),
-            label=intervals_label(level),
+            label=intervals_label(level, self._numbers.draws),
             ax=ax,
         )
 

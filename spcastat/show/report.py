@@ -271,7 +271,7 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
         intervals = frames.conf_int(state, results.bootstrap)
         if frames.has_intervals(results.bootstrap):
             data = plots.plot_loadings_data(loadings, intervals=intervals)
-            label = intervals_label(0.95)
+            label = intervals_label(0.95, results.bootstrap.draws)
             yield Picture(
                 lambda ax: plots.plot_loadings(loadings, intervals=intervals, label=label, ax=ax),
                 *plots.inches_of(data),

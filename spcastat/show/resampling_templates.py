@@ -300,6 +300,6 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
 TEMPLATES |= RESAMPLING_TEMPLATES
 
 
-def intervals_label(level: float) -> str:
-    """Return the label of loadings with intervals of this level."""
-    return f"Loading with {100 * level:g} % interval"
+def intervals_label(level: float, draws: int) -> str:
+    """Return the label of loadings with bootstrap intervals of this level."""
+    return f"Loading with {100 * level:g} % bootstrap interval, {draws:,} draws"

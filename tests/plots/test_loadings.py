@@ -326,7 +326,7 @@ def test_the_scale_of_a_bootstrap_names_the_level(judges_fit):
     ax = judges_fit.bootstrap(39, rng=1).plot(level=0.9)
     ax.figure.canvas.draw()
     assert caption_of_blocks(ax).startswith(
-        "Loading with 90 % interval (hollow: negative; pale: includes zero). %: adjusted share of the"
+        "Loading with 90 % bootstrap interval, 39 draws (hollow: negative; pale: includes zero). %: adjusted"
     )
 
 
@@ -488,6 +488,27 @@ def test_points_are_the_data(measures):
         np.testing.assert_allclose(line.get_xdata(), 100 * row)
         assert np.abs(line.get_ydata() - np.arange(measures.shape[1])).max() < 0.5
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["l0", "_hidden", "$x$"]
+
+
+def test_held_out_errors_have_a_row_with_standard_errors(measures):
+    ax = plot_compare(measures.assign(held_out=[0.5, 0.9, 1.1], held_out_se=0.1))
+    assert ax.get_yticklabels()[-1].get_text() == "held-out\nerror, %"
+    ends = [part.get_segments()[0][:, 0] for part in ax.collections if part.get_gid() == "interval"]
+    np.testing.assert_allclose(ends, [[40, 60], [80, 100], [100, 120]])
+    assert ax.get_xlim() == (0, pytest.approx(120))
+    assert [line.get_xdata()[-1] for line in ax.lines] == pytest.approx([50, 90, 110])
+
+
+def test_the_ticks_of_a_scale_are_at_equal_distances():
+    """Also if there is room for three numbers only."""
+    values = pd.DataFrame({"PC1": [0.55, 0.38, -0.3]}, index=["a" * 20, "b" * 20, "c" * 20])
+    for width in np.arange(1.5, 7.0, 0.5):
+        ax = plot_loadings(values, ax=plt.figure(figsize=(width, 3.0)).subplots())
+        ax.figure.canvas.draw()
+        (block,) = drawn(ax)
+        steps = np.diff(block.layout.ticks)
+        np.testing.assert_allclose(steps, steps[:1].repeat(len(steps)))
+        plt.close(ax.figure)
 
 
 def test_no_correlation_stands_on_the_axis_of_variances(measures):

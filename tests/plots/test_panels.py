@@ -216,6 +216,16 @@ def test_every_text_is_within_a_figure_of_a_column(name):
     assert box.y1 < 3.01
 
 
+def test_new_rows_are_said_to_be_new_and_few_rows_all_have_names():
+    wine = sp.datasets.load_wine()
+    wine.index = [f"wine {i}" for i in range(len(wine))]
+    fit = sp.spca(wine.iloc[8:], 2, card=4, scale=True)
+    ax = fit.plot_diagnostics(wine.iloc[:8])
+    assert " % of the 8 new rows (if normal" in note_of(ax)
+    (names,) = (child for child in ax.get_children() if child.get_gid() == "names")
+    assert {name.text for name in names.names} == {f"wine {i}" for i in range(8)}
+
+
 def test_rows_whose_labels_repeat_are_named_by_their_number():
     ax = plots.plot_diagnostics(frame := diagnostics(), LIMITS, labels=3)
     (names,) = (child for child in ax.get_children() if child.get_gid() == "names")
@@ -230,7 +240,7 @@ def test_a_plot_of_diagnostics_says_how_many_rows_are_beyond_a_limit(level, expe
     share = 100.0 * (diagnostics() > 4.0).any(axis=1).mean()
     note = note_of(plots.plot_diagnostics(diagnostics().set_axis(range(80)), limits))
     assert f"limits of {100 * level:g} % of new rows. " in note
-    assert note.endswith(f"Beyond one: {share:.0f} % of the rows (if normal: about {expected}).")
+    assert note.endswith(f"Beyond one: {share:.0f} % of the 80 rows (if normal: about {expected}).")
     one = plots.plot_diagnostics(diagnostics(), pd.Series({"T2": 4.0, "Q": np.nan}, name="0.95"))
     assert "Beyond it:" in note_of(one)
     assert "(if normal: about 5 %). Rows are counted from 1." in note_of(one)
@@ -266,6 +276,7 @@ def test_the_groups_of_slopes_have_a_title_and_marks_side_by_side():
     figure.canvas.draw()
     assert ax.get_legend().get_title().get_text() == "sex"
     marks = [line for line in ax.lines if line.get_linestyle() == "None"]
+    drawing.run_layout(ax)
     pitch = float(drawing.size_of(ax)[1]) / len(ax.get_yticks()) / len(marks)
     assert all(line.get_markersize() <= pitch for line in marks)
     wine = sp.datasets.load_wine()
