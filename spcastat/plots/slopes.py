@@ -135,15 +135,19 @@ def plot_slopes(
         )
     ax.set_xlabel(f"Slope with {100 * level:g} % interval", fontsize=size + 1.0)
     draw_panels(ax, scale, columns, len(terms))
+    legend_place = legend_above(ax, group_names, HEADING_ROOM, title)
+    write_legend(ax, marks, group_names, size, title=title, **legend_place)
+    sentences = ["Slopes: of variables on scores.", *_sentences(slopes, table)]
+    note = drawing.write_note(ax, [*sentences, HIDDEN_INTERVALS])
+    drawing.run_layout(ax)  # legend and note leave the height for the marks
     width, height = drawing.size_of(ax)
     mark = min(line(4.0), ROW_HEIGHT * float(height) / (len(terms) * len(groups)))
     for points in marks:
         points.set_markersize(mark)
     shortest = float(np.nanmin(np.concatenate(widths))) * float(width) / (len(columns) - GAP)
-    hidden = HIDDEN_INTERVALS * (shortest < mark)
-    drawing.write_note(ax, ["Slopes: of variables on scores.", *_sentences(slopes, table), hidden])
-    legend_place = legend_above(ax, group_names, HEADING_ROOM, title)
-    write_legend(ax, marks, group_names, size, title=title, **legend_place)
+    if shortest >= mark and note is not None:
+        note.remove()
+        drawing.write_note(ax, sentences)
     return ax
 
 
