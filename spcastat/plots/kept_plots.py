@@ -27,7 +27,7 @@ LEAST_ROOM = 0.4
 #: A bar of a smaller value has its number.
 SHORT_BAR = 0.02
 #: The sentence of the note on the lines and bars of PCA.
-AS_MANY_COMPONENTS = "PCA: as many components, of all variables."
+AS_MANY_COMPONENTS = "PCA: the same number of components, each using all variables."
 #: The most rows of a new figure.
 MOST_DRAWN_ROWS = 300
 #: Largest number of variables kept that can be drawn.

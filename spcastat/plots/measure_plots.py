@@ -53,6 +53,8 @@ _AXES = {
 }
 #: The axis of numbers is logarithmic if the largest is so many times the smallest, of a choice and of a path.
 WIDE_CHOICE, WIDE_PATH = 8.0, 30.0
+#: What the note says of such an axis.
+ON_LOGARITHM = "Horizontal axis: logarithmic."
 #: The share of the height of the axes that a line of their label may take.
 LABEL_SHARE = 0.9
 #: A curve of more points has no marks.
@@ -165,8 +167,10 @@ def plot_path(
         _dense_line(ax, float(data["PCA"].iloc[-1]))
     counts = data.index.to_numpy(dtype=float)
     sentences = _units(names, kinds, total) if unit == "%" else []
-    drawing.write_note(ax, [*sentences, *definitions([*names, *["dense"] * ("PCA" in data)])])
-    return _labelled(ax, _ACROSS[x], unit, whole=x != "cpzc" and not _made_logarithmic(ax, counts, WIDE_PATH))
+    is_logarithmic = x != "cpzc" and _made_logarithmic(ax, counts, WIDE_PATH)
+    sentences += definitions([*names, *["dense"] * ("PCA" in data)])
+    drawing.write_note(ax, [*sentences, ON_LOGARITHM * is_logarithmic])
+    return _labelled(ax, _ACROSS[x], unit, whole=x != "cpzc" and not is_logarithmic)
 
 
 def definitions(names: Iterable[str]) -> list[str]:
@@ -261,8 +265,8 @@ def plot_choice(
             ax.plot(curve.index, curve[edge], color=blue, alpha=0.18, linewidth=line(0.6))
     dots: dict[str, Any] = {"color": blue, "markersize": line(4), "zorder": 3}
     unequal = data[data["unequal"]]
-    name_of_curve: dict[str, Any] = {"label": "equal cardinalities"} if len(unequal) else {}
-    ax.plot(curve.index, curve["value"], marker="o", linewidth=line(1.3), **dots, **name_of_curve)
+    name_of_curve = "equal cardinalities" if len(unequal) else "candidates"
+    ax.plot(curve.index, curve["value"], marker="o", linewidth=line(1.3), **dots, label=name_of_curve)
     mark = data["chosen"].to_numpy(dtype=bool)
     label_of_choice = "chosen"
     if len(unequal):
@@ -278,10 +282,10 @@ def plot_choice(
     if dense is not None:
         _dense_line(ax, dense)
     measure_names = ["card"] * bool(len(unequal)) + ["dense"] * (dense is not None)
-    drawing.write_note(ax, [table.attrs.get("note", ""), *definitions(measure_names)])
-    return _labelled(
-        ax, "Nonzero loadings, all components", label, whole=not _made_logarithmic(ax, x, WIDE_CHOICE)
-    )
+    is_logarithmic = _made_logarithmic(ax, x, WIDE_CHOICE)
+    sentences = [table.attrs.get("note", ""), *definitions(measure_names), ON_LOGARITHM * is_logarithmic]
+    drawing.write_note(ax, sentences)
+    return _labelled(ax, "Nonzero loadings, all components", label, whole=not is_logarithmic)
 
 
 @explained
@@ -301,7 +305,11 @@ def plot_choice_data(table: pd.DataFrame, *, by: str = "cv", dense: float | None
     data = pd.DataFrame(
         {name: np.asarray(column_values) for name, column_values in columns.items()}, index=table["nonzeros"]
     )
-    several = [isinstance(card, (tuple, list)) for card in table["card"]] if "card" in table else [False]
+    several = (
+        [isinstance(card, (tuple, list)) for card in table["card"]]
+        if "card" in table
+        else [False] * len(table)
+    )
     data["unequal"] = False if all(several) else several
     return data.sort_index(kind="stable")
 

@@ -312,6 +312,17 @@ def test_coordinates_say_what_is_drawn():
     assert ax.child_axes[0].get_legend().get_title().get_text() == "site"
 
 
+def test_choices_and_paths_say_that_an_axis_is_logarithmic():
+    for largest, is_logarithmic in ((6, False), (400, True)):
+        table = pd.DataFrame({"nonzeros": [2, 4, largest], "chosen": [True, False, False], "bic": 1.0})
+        table = table.assign(adjusted=0.5, pca=0.9)
+        for ax in (plots.plot_choice(table, by="bic"), plots.plot_path(table)):
+            assert ax.get_xscale() == ("log" if is_logarithmic else "linear")
+            assert ("Horizontal axis: logarithmic." in note_of(ax)) == is_logarithmic
+        names = [text.get_text() for text in plots.plot_choice(table, by="bic").get_legend().get_texts()]
+        assert names == ["candidates", "chosen"]
+
+
 def test_what_is_drawn_of_principal_variables_has_a_key():
     held_out = {"held_out": 0.8, "held_out_se": 0.05, "held_out_pca": 0.9}
     ax = plots.plot_kept(KEPT.assign(**held_out), m=1)
