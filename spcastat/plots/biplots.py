@@ -37,7 +37,7 @@ from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.frame import FAR_ROWS, EdgeMarks, Frame, far_rows, positions, rows_outside
 from spcastat.plots.legends import title_of, write_legend
-from spcastat.plots.margins import FILLED, Margins
+from spcastat.plots.margins import Margins
 from spcastat.plots.names import MARK_COVER, ROW_COVER, TIP_COVER, Names
 from spcastat.plots.ticks import SteadyTicks
 
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-#: With several arrows, between which angles are read, both axes have one scale unless the data would fill a
-#: smaller share of width or height.
-FILLED_WITH_ARROWS = 0.2
 #: Kind of ellipse -> its distribution.
 DISTRIBUTIONS = {"normal": "a normal distribution", "t": "a t (5 degrees of freedom) distribution"}
 #: Room for names beyond the tips of arrows, as a multiple of their length.
@@ -196,7 +193,6 @@ def biplot(
         note_may_go=note_may_go,
         total="" if shares is None else drawing.total_of(shares),
         bar=bar,
-        filled=FILLED_WITH_ARROWS if len(data.arrows) > 1 else FILLED,
     )
     return ax
 

@@ -209,7 +209,10 @@ class Margins:
         """Return the caption for axes in a box."""
         extra = self._extra(axes) if self.equal else np.zeros(2)
         sentences = self.text if self.caption is None else self.caption(self.low - extra, self.high + extra)
-        return sentences if extra.any() or not self.equal else f"{sentences} {SEPARATE}"
+        if extra.any() or not self.equal:
+            return sentences
+        opening, *explanations = SENTENCE_END.split(sentences)
+        return " ".join([opening, SEPARATE, *explanations])
 
     def _best_arrangement(self, width: float, height: float, sentences: str) -> Arrangement:
         """Return the best arrangement above a note of these sentences, of which the last may be left out.

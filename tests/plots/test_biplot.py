@@ -371,17 +371,19 @@ def test_the_largest_bars_of_many_are_shown_and_the_others_counted(scores, make_
             assert (len(block.layout.rows), block.layout.hidden) == (shown, count - shown)
 
 
-def test_the_scales_of_the_axes_differ_for_one_arrow_that_would_squeeze_the_points(scores):
-    """Between two arrows, angles are read."""
-    scores["PC1"] *= 3.0
+def test_the_scales_of_the_axes_differ_where_one_would_squeeze_the_points(scores):
+    """The note says so, since angles between arrows are then not those of the components."""
     scores["PC2"] = scores["PC2"].clip(-1.0, 1.0)
-    for loadings, is_squeezed in (([[0.9, 0.1], [0.1, 0.9]], True), ([[0.9, 0.1], [0.0, 0.9]], False)):
-        frame = pd.DataFrame(loadings, ["a", "b"], ["PC1", "PC2"])
-        ax = biplot(scores[["PC1", "PC2"]], frame, scale=0)
-        ax.figure.canvas.draw()
-        box, (low, high) = ax.get_window_extent(), np.array([ax.get_xlim(), ax.get_ylim()]).T
-        scale_x, scale_y = np.array([box.width, box.height]) / (high - low)
-        assert (scale_y == pytest.approx(scale_x, rel=0.02)) == is_squeezed
+    for factor, is_one_scale in ((0.3, True), (3.0, False)):
+        wide_scores = scores[["PC1", "PC2"]] * [factor, 1.0]
+        for loadings in ([[0.9, 0.1], [0.1, 0.9]], [[0.9, 0.1], [0.0, 0.9]]):
+            frame = pd.DataFrame(loadings, ["a", "b"], ["PC1", "PC2"])
+            ax = biplot(wide_scores, frame, scale=0)
+            ax.figure.canvas.draw()
+            box, (low, high) = ax.get_window_extent(), np.array([ax.get_xlim(), ax.get_ylim()]).T
+            scale_x, scale_y = np.array([box.width, box.height]) / (high - low)
+            assert (scale_y == pytest.approx(scale_x, rel=0.02)) == is_one_scale
+            assert ("Points: scores. The axes have different scales." in note_of(ax)) != is_one_scale
 
 
 def test_dark_paper_has_light_ink(scores, loadings):
