@@ -57,6 +57,8 @@ VALUES_WORTH = 2.0
 READABLE = 24
 #: A shortened name without a piece of so many letters is hardly recognised, which costs so much.
 FEWEST_LETTERS, UNRECOGNISED = 6, 3.0
+#: A name that takes more than its room costs so much.
+OVERFULL = 20.0
 #: The smallest room for a name that is not complete, in font sizes.
 NARROWEST = 4.0
 #: Shortened names differ from so many names of each block of the figure.
@@ -308,6 +310,10 @@ class BlockSpace:
         depth = max(line + len(text) for (_, line), text in zip(places, [*texts, [""]], strict=False))
         left_out = len(rows) - len(visible_rows)
         cost = left_out + _shortening([row.name for row in visible_rows], labels)
+        rooms = [column - _room_after(row, self.size) for row in visible_rows]
+        cost += OVERFULL * sum(
+            widest(text, self.size) > room for text, room in zip(texts, rooms, strict=True)
+        )
         cost += ONE_MORE_COST * (hidden == 1)
         cost += NAMED_COST * max(min(NAMED_VARIABLES, len(rows)) - len(visible_rows), 0)
         widths = [

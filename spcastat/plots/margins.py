@@ -170,7 +170,7 @@ class Margins:
         self.names = (*names_in(blocks or ()), *headings)
         self.labels = ax.get_xlabel(), ax.get_ylabel()
         self.labels_written = list(self.labels)
-        self.given_locator = ax.get_axes_locator()
+        self.given_locator, self.given_ticks = ax.get_axes_locator(), ax.yaxis.get_major_locator()
         self.arrangements: dict[tuple[float, ...], Arrangement] = {}
         self.numbers, self.number_width = Room(ax), 0.0
         ax.set(xlim=(self.low[0], self.high[0]), ylim=(self.low[1], self.high[1]))
@@ -403,9 +403,12 @@ class Margins:
 
     def _width_of_numbers(self, axes: Box) -> float:
         """Return the width of the numbers to the left of axes in a box, 0 if the user has set them."""
-        ticks = self.ax.yaxis.get_major_locator()
-        if not self._has_own_limits() or not isinstance(ticks, SteadyTicks):
+        axis, ticks = self.ax.yaxis, self.ax.yaxis.get_major_locator()
+        if not self._has_own_limits() or ticks is not self.given_ticks:
             return 0.0
+        if not isinstance(ticks, SteadyTicks):  # they depend on nothing
+            texts = axis.get_major_formatter().format_ticks(list(ticks()))
+            return max(width_of(text, _size(axis.get_ticklabels()[0])) for text in texts)
         extra = self._extra(axes)[1] if self.equal else 0.0
         low, high = float(self.low[1] - extra), float(self.high[1] + extra)
         return ticks.width(ticks.ticks_between(low, high, (high - low) / max(axes[3] - axes[1], 1.0)))

@@ -594,3 +594,19 @@ def test_long_names_of_components_are_within_the_figure_and_distinct(scores, kin
             assert page.x0 <= box.x0 <= box.x1 <= page.x1
             assert page.y0 <= box.y0 <= box.y1 <= page.y1
         assert ax.get_xlabel() != ax.get_ylabel()
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (7.0, 5.0)])
+def test_lists_of_a_circle_have_the_width_of_the_figure(size):
+    """Also below the numbers beside the axes, so that names are complete and no arrow is cut."""
+    fit = sp.spca(sp.datasets.load_judges(), 2, card=[6, 3], scale=True)
+    figure = plt.figure(figsize=size, layout="constrained")
+    ax = fit.plot_correlations(ax=figure.subplots())
+    figure.canvas.draw()
+    blocks = [child for child in ax.get_children() if isinstance(child, Block)]
+    assert len(blocks) == 2
+    for block in blocks:
+        assert block.layout.labels == [row.name for row in block.layout.rows]
+        box = block.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
