@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 NOTABLE = 0.1
 #: Default of the largest number of arrows.
 MAX_ARROWS = 12
-#: Room for names at both sides of the circle, as a multiple of its width.
-NAME_ROOM = 1.4
+#: Room for names beside the circle, as a share of its width; each side has as much of it as of the arrows.
+NAME_ROOM = 0.4
 #: Characters of a name at the tip of an arrow.
-TIP_NAME = 22
+TIP_NAME = 24
 
 
 # --- the table of variables -----------------------------------------------------------------------
@@ -253,7 +253,9 @@ def plot_correlations(
     ax.add_patch(Circle((0, 0), 1.0, fill=False, edgecolor=shade(ax, 0.45), linewidth=line(0.9), zorder=1))
     drawing.cross(ax)
     tips = data[["x", "y"]].to_numpy(dtype=float)
-    reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0))) * np.array([NAME_ROOM, 1.0])
+    reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0)))
+    to_the_right = float((tips[:, 0] > 0).mean()) if len(tips) else 0.5
+    room = 2.0 * NAME_ROOM * reach * np.array([[1.0 - to_the_right, 0.0], [to_the_right, 0.0]])
     draw_arrows(ax, data)
     texts = Names(ax, size, np.empty((0, 2)), tips)
     name_arrows(ax, texts, data)
@@ -266,7 +268,7 @@ def plot_correlations(
         draw_bars(ax, bars, (x_heading, y_heading), data),
         (x_heading, y_heading),
         size,
-        (-reach, reach),
+        (-reach - room[0], reach + room[1]),
         True,
         note=texts.note,
         total="" if shares is None else drawing.total_of(shares),

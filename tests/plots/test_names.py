@@ -21,6 +21,7 @@ from matplotlib.transforms import Bbox
 
 import spcastat as sp
 from spcastat import plots
+from spcastat.plots.arrows import plot_correlations
 from spcastat.plots.biplots import biplot, biplot_data
 from spcastat.plots.blocks import Block
 from spcastat.plots.frame import EdgeMarks
@@ -610,3 +611,16 @@ def test_lists_of_a_circle_have_the_width_of_the_figure(size):
         box = block.get_window_extent()
         assert box.x0 >= 0
         assert box.x1 <= figure.bbox.x1
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_circle_has_room_for_names_where_its_arrows_are(sign):
+    """In a column of a journal, too."""
+    fit = sp.spca(sp.datasets.load_judges(), 2, card=[6, 3], scale=True)
+    figure = plt.figure(figsize=(3.4, 4.5), layout="constrained")
+    ax = plot_correlations(sign * fit.correlations, sign * fit.loadings, ax=figure.subplots())
+    figure.canvas.draw()
+    used = (fit.loadings != 0).any(axis=1).sum()
+    assert len(names_of(ax).written) >= used
+    low, high = ax.get_xlim()
+    assert sign * (high + low) > 0.3
