@@ -58,6 +58,8 @@ LEADER_STEPS = np.linspace(0.0, 1.0, 20)[:, None]
 SHAFT_COST = 8.0
 #: What a name that a line across the axes crosses costs.
 CROSSED_COST = 5.0
+#: Of at most so many points, a name hides the middle of one only if no other spot is free.
+MANY_DOTS = 200
 #: Length of a piece of an arrow, in points.
 PIECE = 4.0
 #: A name that covers more points is left out: one that the caller gives, and one of an arrow or of a point
@@ -311,6 +313,9 @@ class _Scene:
         spots = self._spots_beside(name, anchor)
         if name.leader and (name.at_tip or self._overlaps(spots).any(axis=0).all()):
             spots = spots.followed_by(self._spots_with_leader(name, anchor))
+        if len(self.dots) <= MANY_DOTS:
+            hidden_middles = _counts(self.dots, spots.boxes, FROM_MIDDLE * self.pixels)
+            spots = spots.only(np.argsort(hidden_middles > 0, kind="stable"))
         return self._place_among(_Placement(name, spots, 0))
 
     def _place_among(self, newcomer: _Placement) -> bool:

@@ -624,3 +624,14 @@ def test_a_circle_has_room_for_names_where_its_arrows_are(sign):
     assert len(names_of(ax).written) >= used
     low, high = ax.get_xlim()
     assert sign * (high + low) > 0.3
+
+
+def test_names_of_arrows_hide_no_point_where_another_spot_is_free():
+    ax = plt.figure(figsize=(4.0, 4.0)).subplots()
+    ax.set(xlim=(-2.0, 2.0), ylim=(-2.0, 2.0))
+    dots = np.array([[1.25, 0.0], [1.2, 0.15]])
+    names = Names(ax, 8.0, dots, np.array([[1.0, 0.0]]))
+    names.add((1.0, 0.0), "a name", "black", at_tip=True, leader=True, most_covered=7.0)
+    ax.figure.canvas.draw()
+    (box,) = names.boxes
+    assert not any(box.contains(x, y) for x, y in ax.transData.transform(dots))
