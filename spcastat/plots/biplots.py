@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 #: Kind of ellipse -> its distribution.
 DISTRIBUTIONS = {"normal": "a normal distribution", "t": "a t (5 degrees of freedom) distribution"}
+#: A mean so near to a former one, as a share of the sides of the frame, has a hollow mark.
+NEAR_MEAN = 0.02
 #: Room for names beyond the tips of arrows, as a multiple of their length.
 TIP_ROOM = 1.12
 
@@ -162,15 +164,22 @@ def biplot(
     texts = Names(ax, size, dots, data.arrows[["x", "y"]].to_numpy(dtype=float))
     texts.far_dots = np.vstack([positions(points[points["far"]]) for points in (data.points, data.new)])
     name_arrows(ax, texts, data.arrows)
+    middles: list[NDArray[np.float64]] = []
+    has_hollow_marks = False
     for cloud in named_clouds if centroids else []:
         middle = np.asarray(data.points.loc[cloud.rows, ["x", "y"]].mean())
-        score_plots.draw_centroid(ax, middle, cloud.colour, cloud.marker)
+        nearness = NEAR_MEAN * (frame.high - frame.low)
+        hollow = any((np.abs(middle - hidden) < nearness).all() for hidden in middles)
+        has_hollow_marks |= hollow
+        middles.append(middle)
+        score_plots.draw_centroid(ax, middle, cloud.colour, cloud.marker, hollow)
         radius = float(np.sqrt(drawing.area(score_plots.CENTROID))) / 2.0
         texts.add(middle, cloud.name, ink(ax), most_covered=MARK_COVER, weight="bold", radius=radius)
     _name_points(ax, texts, data, frame, 0.0 if labels is None else ROW_COVER)
     marks = [] if outline in (None, "hull") else [f"Ellipses: {100 * level:g} % of {DISTRIBUTIONS[outline]}."]
     if centroids and named_clouds:
         marks.append(f"Large marks: means of the groups, {len(named_clouds)} of {len(named_clouds)} named.")
+        marks += ["Hollow: over another mean."] * has_hollow_marks
     marks += drawing.sentence_on_shares(shares, "%", "adjusted")
     if len(data.arrows) > 1:
         marks.append(names_of_arrows(data.arrows))
