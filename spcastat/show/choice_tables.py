@@ -137,16 +137,21 @@ def _without_columns(table: Table, names: Sequence[str]) -> Table:
 
 
 def _ends(table: Table, count: int, k: int) -> Table:
-    """Return a table with its first and last rows if it has more than `count`.
+    """Return a table with some of its rows, and dots for the others, if it has more than `count`.
 
-    The first ones include the row after the k chosen ones if there is room.
+    The k chosen ones and the next one come first, and the last ones if there is room. Without room for the
+    chosen ones, the first of them, the last of them and the next one remain.
     """
-    if len(table.rows) <= count:
+    rows = table.rows
+    if len(rows) <= count:
         return table
-    last_count = min(LAST_COMPONENTS, count - k - 2) if k + 3 <= count else LAST_COMPONENTS
-    first_count = max(count - last_count - 1, 1)
+    if k + 2 <= count:
+        last_count = min(LAST_COMPONENTS, count - k - 2)
+        first_count, last_rows = count - last_count - 1, rows[len(rows) - last_count :]
+    else:
+        first_count, last_rows = max(count - 3, 1), rows[max(k - 1, 0) : k + 1]
     dots = Row(DOTS, ("",) * len(table.headings))
-    return replace(table, rows=(*table.rows[:first_count], dots, *table.rows[-last_count:]))
+    return replace(table, rows=(*rows[:first_count], dots, *last_rows))
 
 
 def number_methods(tests: ComponentTests) -> str:

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spcastat.show import choice_facts
+from spcastat.show import choice_facts, choice_tables
 from spcastat.show.choice_facts import Chosen
+from spcastat.show.grid import Row, Table
+from spcastat.show.renderings import DOTS
 from spcastat.show.templates import TEMPLATES, worded
 
 #: Candidates in the order of their loadings: "kept" is the share of the best prediction.
@@ -243,3 +245,15 @@ def test_components_that_predict_together_only_are_named_in_methods():
     assert not facts_of(choice_facts.number_methods(tests))["methods of number"]["joint"]
     tests.table["counts"] = [False, True, False, np.nan]
     assert facts_of(choice_facts.number_methods(tests))["methods of number"]["joint"]
+
+
+def test_a_table_of_components_without_room_keeps_the_chosen_ones_first():
+    table = Table("", ("gain",), tuple(Row(f"PC{i}", (str(i),)) for i in range(1, 13)))
+
+    def labels(count: int, k: int) -> list[str]:
+        return [row.label for row in choice_tables._ends(table, count, k).rows]
+
+    assert len(labels(12, 3)) == 12
+    assert labels(9, 3) == ["PC1", "PC2", "PC3", "PC4", DOTS, "PC9", "PC10", "PC11", "PC12"]
+    assert labels(7, 5) == ["PC1", "PC2", "PC3", "PC4", "PC5", "PC6", DOTS]
+    assert labels(6, 5) == ["PC1", "PC2", "PC3", DOTS, "PC5", "PC6"]  # the last chosen one and the next
