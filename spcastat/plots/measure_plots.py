@@ -476,15 +476,16 @@ def screeplot(
     variance : DataFrame, k x any, or None
         One row for each component, with the columns "adjusted variance", "share of total" (adjusted variance
         as a fraction of the total) and "cumulative PCA" (a fraction of the total). None for no bars.
-        ``variance.attrs["total"]`` is the name of the total for the axis, by default "total variance".
+        ``variance.attrs["total"]`` is the name of the total for the axis, by default "total variance", and
+        ``variance.attrs["label"]`` that of the bars in the legend, by default "sparse PCA (adjusted)".
     spectrum : array-like, optional
         All eigenvalues of the covariance matrix, descending; by default the first k, from `variance`.
         ``spectrum.attrs["note"]`` is written below the plot.
     kind : {"variance", "share", "cumulative"}
         Variances; their shares of the total; or cumulative shares.
     sparse : bool
-        Whether the components are sparse. For a fit by PCA only the rest of the spectrum is added, not a
-        second line.
+        Whether the components are others than those of PCA. For a fit by PCA only the rest of the spectrum is
+        added, not a second line.
     parallel : array-like, optional
         Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
         line: dense components above it have more variance than components of data without structure. Marks
@@ -522,7 +523,8 @@ def screeplot(
     ax = drawing.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, drawing.OPEN)
     blue, orange = accents(ax)
     place, values = np.arange(1, count + 1), data if kind == "variance" else 100 * data
-    label = "sparse PCA (adjusted)" if sparse else "PCA"
+    named = {} if variance is None else variance.attrs
+    label = named.get("label", "sparse PCA (adjusted)") if sparse else "PCA"
     if bars:
         ax.bar(
             place[:bars],

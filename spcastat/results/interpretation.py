@@ -20,7 +20,7 @@ from spcastat.fit.supplementary import Associations, ScaleNumbers, associations_
 from spcastat.inputs.data import Data, values_by_row
 from spcastat.labels import full_names, name_text
 from spcastat.reading.frames import open_table
-from spcastat.show.facts import with_total
+from spcastat.show.facts import drawn_variances
 from spcastat.show.grid import Document, Row, Table, fixed, number_rows
 from spcastat.show.renderings import Outcome, Screen
 from spcastat.show.scale_tables import print_of_scales, scales_document
@@ -352,10 +352,10 @@ def scree(state: FitState, kind: str, parallel: Any, max_components: int | None,
     # a result of choose_k() or choose() checks that it belongs to the data of the fit
     check = getattr(type(parallel), "_noise_for", None)
     return plots.screeplot(
-        with_total(frames.variance(state), state),
+        drawn_variances(state),
         spectrum,
         kind=kind,  # type: ignore[arg-type]
-        sparse=state.record.sparse,
+        sparse=not state.record.is_pca,
         parallel=parallel if check is None else check(parallel, spectrum),
         max_components=max_components,
         ax=ax,

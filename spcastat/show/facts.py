@@ -321,8 +321,16 @@ def with_total(table: Variances, state: FitState) -> Variances:
 def drawn_shares(state: FitState) -> pd.Series:
     """Return the share of each component, for plots, with its measure and its total in `attrs`."""
     shares = frames.variance(state)["share of total"]
-    shares.attrs["share"] = "adjusted" * state.record.sparse
+    shares.attrs["share"] = "adjusted" * (not state.record.is_pca)
     return with_total(shares, state)
+
+
+def drawn_variances(state: FitState) -> pd.DataFrame:
+    """Return the variances of the components, for a scree plot, with its total and its label in `attrs`."""
+    table = with_total(frames.variance(state), state)
+    if not (state.record.sparse or state.record.is_pca):
+        table.attrs["label"] = f"{state.record.method} (adjusted)"
+    return table
 
 
 def cumulative_heading(state: FitState) -> str:

@@ -21,7 +21,6 @@ from spcastat import plots
 from spcastat.arguments import flag, plural, require_extra, text, whole_number
 from spcastat.fit import frames, rows
 from spcastat.fit.archive import file_path, write_bytes
-from spcastat.fit.frames import variance
 from spcastat.fit.outliers import cleaning_of
 from spcastat.fit.record import Record
 from spcastat.fit.state import FitState
@@ -303,24 +302,24 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
 
 
 def scree_picture(state: FitState) -> Picture:
-    """Return the figure of the variances of sparse components, next to those of dense ones."""
-    table = variance(state)
+    """Return the figure of the variances of the components, next to those of dense ones."""
+    table, kind = facts.drawn_variances(state), "sparse " * state.record.sparse
     dense = f"{percent(table['cumulative PCA'].iloc[-1])} %"
     sparse = " and ".join(
         ", ".join(map(percent, table["share of total"].tolist()[:MOST_NAMED])).rsplit(", ", 1)
     )
     alt = (
-        f"Adjusted variance of the sparse components, {sparse} % of the total, next to the variance of the "
+        f"Adjusted variance of the {kind}components, {sparse} % of the total, next to the variance of the "
         f"dense principal components, in all {dense} of the total."
     )
     caption = (
-        "Adjusted variance of the sparse components (what each adds to the earlier ones) next to the "
+        f"Adjusted variance of the {kind}components (what each adds to the earlier ones) next to the "
         "variance of the dense principal components."
     )
-    if not state.record.sparse:
+    if state.record.is_pca:
         caption = "Variance of the principal components."
         alt = f"{caption[:-1]}, which have {dense} of the total together."
-    draw = partial(plots.screeplot, table, sparse=state.record.sparse)
+    draw = partial(plots.screeplot, table, sparse=not state.record.is_pca)
     return Picture(lambda ax: draw(ax=ax), 4.9, 3.0, "scree", alt, caption)
 
 

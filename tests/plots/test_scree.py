@@ -402,3 +402,12 @@ def test_labels_of_rows_beyond_a_limit_do_not_cross_the_limits(size):
     assert len(names.boxes) == 3
     assert not [box for box in names.boxes if box.x0 < x < box.x1 or box.y0 < y < box.y1]
     assert "Q: squared residual. Dashed: limits of 95 % of new rows." in note_of(ax)
+
+
+def test_dense_components_that_are_not_those_of_pca_have_the_name_of_their_method():
+    fit = sp.spca(sp.datasets.load_judges(), 2, scale=True, method="pca-l1")
+    ax = fit.screeplot()
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "pca-l1 (adjusted)" in names
+    assert "sparse PCA (adjusted)" not in names
+    plt.close(ax.figure)
