@@ -337,7 +337,7 @@ def _sentences(data: pd.DataFrame, bars: pd.DataFrame, p: int, r: float) -> list
     sentences = [*kinds_of_variables(data, bars), f"Bars: correlations{longest}{hollow_bars(bars)}."]
     count = int((~data["supplementary"]).sum())
     if count < p:
-        sentences.append(f"Arrows: {count} of {p:,} variables.")
+        sentences.append(f"Arrows: {count:,} of {p:,} variables.")
     sentences.append(names_of_arrows(data))
     if abs(r) > NOTABLE:
         correlation = drawing.correlation_text(r)

@@ -428,7 +428,7 @@ class BiplotData:
         count = int((~self.arrows["supplementary"]).sum())
         # of correlations, those of variables with loadings come first
         order = "the longest " if self.kind == "loadings" else ""
-        return f" ({order}{count} of {count + self.undrawn})" * bool(self.undrawn)
+        return f" ({order}{count:,} of {count + self.undrawn:,})" * bool(self.undrawn)
 
     def _marks_of_points(self, rows: int, new_rows: int) -> list[str]:
         """Return what the points are that do not look like the others."""

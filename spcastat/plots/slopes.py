@@ -175,7 +175,7 @@ def _sentences(slopes: pd.DataFrame, table: pd.DataFrame) -> list[str]:
         selection = (
             f"those with a loading{' or a difference' * differ}" if are_all else "those with the smallest p"
         )
-        sentences.append(f"{term_count} of {count} variables: {selection}.")
+        sentences.append(f"{term_count} of {count:,} variables: {selection}.")
     return sentences
 
 
