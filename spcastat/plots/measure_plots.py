@@ -523,8 +523,8 @@ def screeplot(
     ax = drawing.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, drawing.OPEN)
     blue, orange = accents(ax)
     place, values = np.arange(1, count + 1), data if kind == "variance" else 100 * data
-    named = {} if variance is None else variance.attrs
-    label = named.get("label", "sparse PCA (adjusted)") if sparse else "PCA"
+    attributes = {} if variance is None else variance.attrs
+    label = attributes.get("label", "sparse PCA (adjusted)") if sparse else "PCA"
     if bars:
         ax.bar(
             place[:bars],
