@@ -424,8 +424,11 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 @explained
 def plot_compare_data(measures: pd.DataFrame) -> pd.DataFrame:
     """Return what `plot_compare` draws of each fit: shares of variance, and held-out errors if any."""
-    columns = [*MEASURE_PANELS, *["held_out", "held_out_se"] * ("held_out" in measures)]
+    columns: list[str] = [*MEASURE_PANELS]
     drawing.need_columns(measures, columns, "The frame of measures")
+    if "held_out" in measures:
+        columns += ["held_out", "held_out_se"]
+        drawing.need_columns(measures, columns, "The frame of measures")
     return measures[columns].astype(float)
 
 
