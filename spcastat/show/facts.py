@@ -647,36 +647,36 @@ def explained(state: FitState) -> Fact:
 PRINTED_MEASURES = ("adjusted", "pev")
 
 
-def measures_printed(state: FitState) -> tuple[str, ...]:
-    """Return the names of the measures in a print.
+def measures_printed(state: FitState, table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the names of the measures in a print of the table of variances of a fit.
 
     The share of least squares is one of them where the two others cannot come near the share of PCA.
     """
     names = [*PRINTED_MEASURES]
     if (maximised := objective_of(state.record)) is not None:
         names.append(maximised.name)
-    if variance_of_few(state):
+    if variance_of_few(state, table):
         names.append("least_squares")
     return tuple(dict.fromkeys(names))
 
 
-def measures_of_variance(state: FitState) -> Fact:
-    """Return what the shares of variance are of which a table or a print has several."""
+def measures_of_variance(state: FitState, table: pd.DataFrame) -> Fact:
+    """Return what the shares of variance are of which the table of variances or a print has several."""
     k = state.record.k
-    has_third = len(measures_printed(state)) > len(PRINTED_MEASURES)  # which is least squares
+    has_third = len(measures_printed(state, table)) > len(PRINTED_MEASURES)  # which is least squares
     return fact("measures of variance", k=k, several=k > 1, least_squares=has_third)
 
 
-def variance_of_few(state: FitState) -> list[Fact]:
+def variance_of_few(state: FitState, table: pd.DataFrame) -> list[Fact]:
     """Return the fact that the variables with loadings have less variance than PCA explains, if they have.
 
-    Projection on the loadings reproduces only variance of these variables.
+    Projection on the loadings reproduces only variance of these variables. `table` is that of the variances.
     """
-    frame, moments, used = variance(state), state.moments, state.V.any(axis=1)
-    if not state.record.sparse or "cumulative least squares" not in frame:  # older files may lack it
+    if not state.record.sparse or "cumulative least squares" not in table:  # older files may lack it
         return []
+    moments, used = state.moments, state.V.any(axis=1)
     share = float(moments.variances[used].sum() / moments.total)
-    least_squares, dense = (float(frame[f"cumulative {name}"].iloc[-1]) for name in ("least squares", "PCA"))
+    least_squares, dense = (float(table[f"cumulative {name}"].iloc[-1]) for name in ("least squares", "PCA"))
     if share >= dense:
         return []
     return [

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from spcastat.arguments import shown
-from spcastat.fit import frames
 from spcastat.fit.plan import MOST_GROUPED, can_be_constrained
 from spcastat.fit.record import Record
 from spcastat.fit.state import FitState, forced, groups_of, shares
@@ -26,7 +25,7 @@ EXACT_COPY = 1.0 - 1e-11
 EXACT_SHARE = 1e-9
 
 
-def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[Fact]:
+def cautions(state: FitState, largest: pd.Series, variance: pd.DataFrame) -> Iterator[Fact]:
     """Yield what a reader of the tables should know.
 
     Parameters
@@ -34,8 +33,8 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
     state : FitState
     largest : Series
         The largest absolute correlation of each component with another.
-    card : Series
-        Number of nonzero loadings of each component.
+    variance : DataFrame
+        The table of variances and cardinalities of the components.
     """
     record = state.record
     zero = forced(state) & (shares(state) == 0)
@@ -48,7 +47,7 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
             names=", ".join(f"{name} in {component}" for name, component in names),
         )
     membership = pd.DataFrame(groups_of(state), state.components)
-    counts = card + zero.sum(axis=0) if membership.empty else membership.sum(axis=1)
+    counts = variance["cardinality"] + zero.sum(axis=0) if membership.empty else membership.sum(axis=1)
     failures = list(missed(record, counts, not membership.empty))
     if failures:
         details = bool(record.details)
@@ -61,12 +60,11 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
     if record.sparse:
         yield fact("weights in table")
     if not record.is_pca:
-        yield measures_of_variance(state)
-        yield from variance_of_few(state)
+        yield measures_of_variance(state, variance)
+        yield from variance_of_few(state, variance)
     objective = objective_of(record)
     if record.sparse and objective is not None and objective.criterion.squares:
-        table = frames.variance(state)
-        share, of_pca = (table[f"cumulative {name}"].iloc[-1] for name in ("least squares", "PCA"))
+        share, of_pca = (variance[f"cumulative {name}"].iloc[-1] for name in ("least squares", "PCA"))
         if share > 1.0 - EXACT_SHARE:
             yield fact("all explained")
         elif (record.n or np.inf) <= record.p and share > of_pca - EXACT_SHARE:

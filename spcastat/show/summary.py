@@ -5,7 +5,7 @@ A loading is blank if, and only if, it is exactly zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeAlias
@@ -426,7 +426,7 @@ def summarise(
         tables_of_numbers["tidy"] = frames.tidy(state, conf_int=True)
     header = [*header_facts(state), *facts.shares_of_groups(state, groups), *facts.proofs(state)]
     cautions = [
-        *note_facts.cautions(state, largest, variance["cardinality"]),
+        *note_facts.cautions(state, largest, variance),
         *note_facts.split_factors(state, groups),
         *note_facts.another_order(state),
         *facts.counts(record),
@@ -531,14 +531,14 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     largest = largest_with_another(frames.score_correlation(state))
     cautions = [
         *header,
-        *note_facts.cautions(state, largest, variance["cardinality"]),
+        *note_facts.cautions(state, largest, variance),
         *note_facts.copies(state),
         *note_facts.passes(record, 3),
     ]
     title = part(facts.headline(state, variance["cardinality"].tolist()))
     constraint = [part(fact) for fact in facts.constraint(state)]
     components, alerts = _components(state, variance, largest), tuple(warnings(cautions))
-    few_variables = map(part, facts.variance_of_few(state))
+    few_variables = map(part, facts.variance_of_few(state, variance))
     about = (*few_variables, *constraint, *_results(state), *_rules(header))
     end = renderings.ending("fit", notes)
     in_brief = part(facts.found_in_brief(record))
@@ -552,7 +552,7 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     undefined = Screen(title, components.lines, sentences, alerts, end, brief=brief)
     if record.is_pca or record.k == 1:
         return undefined
-    sentences = (part(facts.measures_of_variance(state)), *sentences)
+    sentences = (part(facts.measures_of_variance(state, variance)), *sentences)
     return replace(undefined, body=components.beside_definitions, sentences=sentences, brief=undefined)
 
 
@@ -636,21 +636,20 @@ class Components:
         """Return a matrix, or lists side by side, with all loadings; [] if these do not fit."""
         if len(self.names) > MOST_LISTS:
             return []
-        layouts = [self._lists_above(self._table(), room)]
+        makers: list[Callable[[], list[str]]] = [lambda: self._lists_above(self._table(), room)]
         if 1 + len(self.lower_rows) + int((self.V != 0).any(axis=1).sum()) <= room:
-            layouts.insert(0, self._matrix())
-        for layout in layouts:
+            makers.insert(0, self._matrix)
+        for make_layout in makers:
+            layout = make_layout()
             if layout and renderings.fits(layout, room) and not renderings.hides(layout):
                 return layout
         return []
 
     def beside_definitions(self, room: int) -> list[str]:
         """Return the loadings; [] if a matrix, or more of them, would have room without definitions."""
-        if len(self.names) > MOST_LISTS:
-            rows = self._items(room)
-            return rows if rows == self._items(room + DEFINITION_LINES) else []
-        with_matrix, text = self.complete(room + DEFINITION_LINES), self.complete(room)
-        return text if len(text) == len(with_matrix) else []
+        layout = self._items if len(self.names) > MOST_LISTS else self.complete
+        text = layout(room + DEFINITION_LINES)
+        return text if len(text) <= room else []
 
     def _largest_only(self, room: int) -> list[str]:
         """Return the largest loadings of each component."""
@@ -742,7 +741,7 @@ def _is_variance(column: Column) -> bool:
 def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> Components:
     """Return the components of a fit with cumulative shares and the largest correlations of scores."""
     record = state.record
-    names = ("",) if record.is_pca else ("", *facts.measures_printed(state))
+    names = ("",) if record.is_pca else ("", *facts.measures_printed(state, variance))
     columns = [
         column for column in VARIANCE if column.group and column.name in variance and column.measure in names
     ]
