@@ -41,8 +41,8 @@ def number_of_components(tests: ComponentTests) -> Fact:
         "number of components",
         k=k,
         p=reason.values["p"] if reason.values.get("single") else "",
-        doubt=_listed(doubt, "or") if len(doubt) > 1 else "",
-        close=_listed(close, "and"),
+        doubt=facts.enumeration(map(str, doubt), "or") if len(doubt) > 1 else "",
+        close=facts.enumeration(map(str, close)),
         close_count=len(close),
         firm=len(doubt) < 2 and not close,
         reason=reason,
@@ -52,12 +52,6 @@ def number_of_components(tests: ComponentTests) -> Fact:
         rules=tests.has_rules,
         kaiser=tests.kaiser,
     )
-
-
-def _listed(numbers: Sequence[int], conjunction: str) -> str:
-    """Return numbers as text, the last after a conjunction."""
-    *first_numbers, last_number = map(str, numbers) if numbers else ("",)
-    return f"{', '.join(first_numbers)} {conjunction} {last_number}" if first_numbers else last_number
 
 
 def close_components(tests: ComponentTests) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -176,18 +176,23 @@ def partial(state: FitState, adjusted: Partial) -> Fact:
     order = np.argsort(-parts, kind="stable").tolist()
     strongest = [f"{name_text(state.spec.columns[j])} {100 * parts[j]:.1f}" for j in order]
     names = list(map(name_text, adjusted.names))
-    *first_names, last_name = adjusted.names
     known_free = record.effective_n is not None
     return fact(
         "partial",
         p=record.p,
         given=_abbreviated(names),
-        names=f"{', '.join(first_names)} and {last_name}" if first_names else last_name,
+        names=enumeration(adjusted.names),
         share=share_taken(state),
         strongest=_abbreviated(strongest),
         known_free=known_free,
         free=(record.effective_n or 0) - 1 - adjusted.regression.rank,
     )
+
+
+def enumeration(words: Iterable[str], conjunction: str = "and") -> str:
+    """Return words in one text, with commas, and a conjunction before the last; "" for none."""
+    *first_words, last_word = [*words] or [""]
+    return f"{', '.join(first_words)} {conjunction} {last_word}" if first_words else last_word
 
 
 def _abbreviated(names: list[str]) -> str:

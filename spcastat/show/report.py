@@ -305,9 +305,7 @@ def scree_picture(state: FitState) -> Picture:
     """Return the figure of the variances of the components, next to those of dense ones."""
     table, kind = facts.drawn_variances(state), "sparse " * state.record.sparse
     dense = f"{percent(table['cumulative PCA'].iloc[-1])} %"
-    sparse = " and ".join(
-        ", ".join(map(percent, table["share of total"].tolist()[:MOST_NAMED])).rsplit(", ", 1)
-    )
+    sparse = facts.enumeration(map(percent, table["share of total"].tolist()[:MOST_NAMED]))
     alt = (
         f"Adjusted variance of the {kind}components, {sparse} % of the total, next to the variance of the "
         f"dense principal components, in all {dense} of the total."
