@@ -447,6 +447,14 @@ def test_a_page_begins_with_its_answer(folder):
         assert not re.match(r"\s*# [^\n]*\n+(?:This|The) page\b", text), page.name
 
 
+@pytest.mark.parametrize("folder", [DOCS, RELEASE_ROOT / "vignettes"], ids=["docs", "vignettes"])
+def test_fences_of_directives_stand_on_lines_of_their_own(folder):
+    """In a line of prose they would be shown to the reader, and the directive would not take effect."""
+    for page in sorted(folder.glob("*.md")):
+        lines = [line.strip() for line in page.read_text(encoding="utf-8").splitlines() if ":::" in line]
+        assert [line for line in lines if not re.fullmatch(r":{3,}(?:\{[^}]*\}.*)?", line)] == [], page.name
+
+
 def test_the_picture_has_the_figures_that_its_caption_states():
     """docs/first.png: the loadings and PEV of the three panels, in the caption and on the first page."""
     drawing = runpy.run_path(str(RELEASE_ROOT / "docs" / "first.py"))

@@ -57,6 +57,15 @@ def test_no_page_shows_progress_or_objects():
         assert not shown, f"{path.name}: {shown}"
 
 
+def test_no_page_shows_the_markup_it_is_written_in():
+    """Fences, directives and roles of Markdown and reStructuredText that were not understood stand in the text."""
+    code = re.compile(r"(?s)<(pre|code|script|style)\b.*?</\1>")
+    markup = re.compile(r":::|```|\{[a-z-]+\}`|\{grid|^\.\. [a-z-]+::|:(?:ref|doc|func|class|meth):", re.MULTILINE)
+    for path in html_files():
+        text = re.sub(r"<[^>]*>", "", code.sub("", path.read_text(encoding="utf-8")))
+        assert markup.findall(text) == [], path.name
+
+
 def test_reference_pages_list_members_and_name_no_files():
     """Classes begin with tables of their members, and say neither how they are made nor names of files."""
     pages = [path for path in html_files() if "generated" in path.parts]
