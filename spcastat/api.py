@@ -150,7 +150,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         How long "joint" searches; "auto" by default.
     include, exclude : list of names, or mapping, optional
         For "joint": variables that every component must contain, or must not contain; a mapping gives them by
-        component (``include={"PC1": ["age"]}``). The number `card` includes these variables.
+        component (``include={"PC1": ["age"]}``). Included variables count towards `card`.
     disjoint : bool
         For "joint": whether every variable is in at most one component; False by default. Without `card` and
         `variance`, every variable is in exactly one, and the search chooses the groups.
@@ -175,13 +175,14 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     robust, center, blocks, categorical, context, codes, k_em, passes
         As for :func:`rows`.
     promise : {"every", "total"}, optional
-        Whether the target `variance` applies after every component (the default), or only to all together.
+        Whether the share `variance` must be reached after every component ("every", the default), or only by
+        all components together ("total").
     order : {None, "variance", "given", "best"}
         Order of the components. None sorts components of equal cardinality by variance, unless the method
         chooses the order. "best", for "joint" with unequal cardinalities, tries up to six orders.
     n_init : int, optional
         Number of starts of published methods; the best fit is returned. The default is 1 for most methods,
-        and 20 for `nonneg` with another `objective` than "pev".
+        and 20 for `nonneg` with an `objective` other than "pev".
     tol : float, optional
         Convergence tolerance of published methods, relative to the total variance; :func:`methods` lists the
         defaults.
@@ -263,7 +264,7 @@ def spca_cov(
     ----------
     S : DataFrame or array of shape (p, p)
         A symmetric positive semidefinite matrix, such as :func:`correlation` returns, or the result of
-        :func:`covariance`, which also describes `n_obs`, `scale` and the options from `blocks` to
+        :func:`covariance`, which already specifies `n_obs`, `scale` and the options from `blocks` to
         `nearest`.
     k : int
         Number of components.
@@ -298,7 +299,7 @@ def spca_cov(
     Returns
     -------
     SpcaResult
-        Without `scores` and `biplot`, which need rows.
+        The fit. `scores` and `biplot` need rows, so this fit does not have them.
 
     Raises
     ------
@@ -384,10 +385,10 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     k : int
         Number of components.
     cards : sequence of ints or of sequences of k ints, optional
-        Cardinalities of all components, as in ``cards=range(1, 11)``, or of each. By default 1 to 10, about
-        ten larger numbers up to the rank of the data (at most n - 1, or p), and p; with
-        ``constraint="uncorrelated"`` the smallest is the first cardinality for which uncorrelated scores
-        exist.
+        Each element is one cardinality for all components, as in ``cards=range(1, 11)``, or a sequence with
+        one cardinality for each component. The default is 1 to 10, about ten larger numbers up to the rank
+        of the data (at most n - 1, or p), and p; with ``constraint="uncorrelated"`` the smallest is the first
+        cardinality for which uncorrelated scores exist.
     formula, scale, na, weights, weights_are, clusters, strata, block_length
         As for :func:`rows`.
     n_obs : int, optional
@@ -402,7 +403,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     effort : {"quick", "auto", "thorough"}, optional
         How long "joint" searches; "auto" by default.
     rng : None, int or numpy Generator
-        Seed of random starts; every fit starts from it. None uses a fixed seed.
+        Seed of random starts, the same for every fit. None uses a fixed seed.
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
     robust, center, blocks, categorical, context, codes, k_em, passes
@@ -410,13 +411,13 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     mean, sd, given, nearest
         As for :func:`covariance`.
     **options
-        Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), and of the method
-        (`order`, `n_init`, `tol`, `max_iter` and those in :func:`methods`).
+        Options that restrict the supports (`include`, `exclude`, `disjoint`, `together`, `nonneg`), and
+        options of the method (`order`, `n_init`, `tol`, `max_iter` and those in :func:`methods`).
 
     Returns
     -------
     SpcaPath
-        `table`, `plot()`, and the fits themselves: ``path[7]``.
+        The path has a `table`, a `plot()`, and the fits; ``path[7]`` is the fit of cardinality 7.
 
     Notes
     -----
@@ -492,7 +493,7 @@ FITS: dict[str, Callable[..., SpcaResult]] = {"rows": spca, "covariance": spca_c
 
 
 def request_of(arguments: Mapping[str, Any]) -> Request:
-    """Return the request of a fit with these arguments; the others are `method_options`."""
+    """Return the request for a fit; arguments that are not fields of Request are its `method_options`."""
     names = {field_of_request.name for field_of_request in fields(Request)} - {"method_options"}
     named_arguments = {name: value for name, value in arguments.items() if name in names}
     return Request(
@@ -510,7 +511,7 @@ def _require_number(k: Any) -> None:
 
 
 def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> tuple[str, str]:
-    """Return advice about an argument that does not exist, for a fit that `called` makes."""
+    """Return advice about an unknown argument of a fit that the function `called` makes."""
     homes = {
         "a fit of rows, spca(data, ...)": arguments_of(spca, hints.SpcaOptions),
         "a fit of a covariance matrix, spca_cov(S, ...)": arguments_of(spca_cov, hints.MethodOptions),
@@ -539,7 +540,7 @@ def _fitting_data(data: Data, plan: Plan, k: int) -> Data:
 
 
 def finished(data: Data, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
-    """Return the result of a fit that `call` would make; warn if it has not converged."""
+    """Return the result of a fit, which `call` reproduces; warn if the fit has not converged."""
     result = _result_of(data, plan, fit, call)
     if not result._state.record.converged:
         iterations = plural(result._state.record.n_iter, "iteration")

@@ -1,10 +1,9 @@
 """Checks of arguments for all parts of the package: names, numbers, and suggestions for misspelt names.
 
-The last part is what a call with foreign, missing or repeated arguments is told, in place of Python's
-TypeError. Python refuses such a call before the function begins. `explained` is a decorator of public
-functions, and classes that derive from `Explained` have it on all their public methods. Signatures stay what
-they are. Attributes of classes that derive from `Unchanging` cannot be set, and the error says what to do
-instead.
+The last part explains calls with unknown, missing or repeated arguments, in place of Python's TypeError.
+Python refuses such a call before the function begins. `explained` is a decorator of public functions, and
+classes that derive from `Explained` apply it to all their public methods. Signatures are not changed.
+Attributes of classes that derive from `Unchanging` cannot be set, and the error says what to do instead.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ LARGEST_SEED = 2**128
 
 
 class _Brief(reprlib.Repr):
-    """The repr of values in messages, shortened: the first few elements and levels of nesting."""
+    """A shortened repr for messages, with only the first few elements and levels of nesting."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +78,7 @@ def one_line(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 20] + " ... " + text[-15:]
 
 
-#: Number of letters of a short word.
+#: Largest number of letters in a short word.
 SHORT_WORD = 7
 
 
@@ -108,7 +107,7 @@ def nearest_name(word: object, names: Iterable[object], used: Iterable[object] =
     return matches[0] if matches else ""
 
 
-#: Adjusted p-values and q-values up to this are marked in plots, and shown in tables for zero loadings.
+#: Adjusted p-values and q-values up to this level are marked in plots, and shown in tables for zero loadings.
 SHOWN_LEVEL = 0.05
 #: The default number of names that messages list.
 MOST_LISTED = 8
@@ -127,13 +126,13 @@ def plural(count: int, noun: str, several: str = "") -> str:
 
 
 def whole_percent(share: float) -> str:
-    """Return a share as text such as ``"42 %"``, in which 0 and 100 are only for shares of 0 and 1."""
+    """Return a share as text such as ``"42 %"``; only shares of exactly 0 and 1 give 0 and 100 %."""
     rounded = round(100.0 * share)
     return f"{min(max(rounded, 1), 99) if 0.0 < share < 1.0 else rounded} %"
 
 
 def is_label(value: Any) -> bool:
-    """Return whether a value can be the label of a row or a variable: whether it can be hashed."""
+    """Return whether a value is hashable, so that it can be the label of a row or a variable."""
     try:
         hash(value)
     except (TypeError, ValueError):
@@ -144,7 +143,7 @@ def is_label(value: Any) -> bool:
 def one_of(option: str, value: object, allowed: Iterable[str], error: type[OptionError] = OptionError) -> str:
     """Return `value` if it is one of the `allowed` names; raise `error` with the nearest name if not.
 
-    The error lists the allowed names, unless there are many and one of them is near.
+    The error lists the allowed names, unless there are many and one of them is close to `value`.
     """
     allowed = tuple(allowed)
     if isinstance(value, str) and value in allowed:
@@ -179,7 +178,7 @@ def is_whole(value: Any) -> TypeGuard[int]:
 
 
 def text(option: str, value: Any) -> str:
-    """Return `value` if it is text."""
+    """Return `value` if it is text; raise OptionError if not."""
     if isinstance(value, str):
         return str(value)
     raise OptionError(f"{option}={shown(value)} was given; it must be text.")
@@ -237,7 +236,7 @@ def real_number(
 
 
 def checked_level(level: Any) -> float:
-    """Return the level of confidence of an interval, an ellipse or a limit, a number in (0, 1)."""
+    """Return the confidence level of an interval, an ellipse or a limit, a number in (0, 1)."""
     number = _as_float(level)
     if 0.0 < number < 1.0:
         return number
@@ -281,7 +280,7 @@ def seed_of(rng: Any) -> int:
     Raises
     ------
     OptionError
-        For anything else.
+        If `rng` is none of these.
     """
     source = generator(rng)
     if rng is None:
@@ -357,7 +356,7 @@ def require_extra(module: str, extra: str, feature: str, package: str = "") -> A
     feature : str
         The function that needs it, for the message.
     package : str
-        The name of the package, if it differs from that of the module.
+        The name of the package, if it differs from the name of the module.
 
     Raises
     ------
@@ -404,12 +403,12 @@ def warnings_told(to: Callable[[str], None]) -> Iterator[None]:
         _receiver.reset(token)
 
 
-#: Modules between a call of the user and a warning: the package, and what calls its cached properties.
+#: Modules between a user's call and a warning: this package, and functools, which calls cached properties.
 _INTERNAL = ("spcastat", "functools")
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Issue a warning that refers to the user's line, at any depth of the call stack in the package."""
+    """Issue a warning that refers to the user's line, however deep in the package it is raised."""
     receiver = _receiver.get()
     if receiver is not None:
         receiver(message)
@@ -481,7 +480,7 @@ REMOVED_ARGUMENTS = {
         "the rotation is varimax with Kaiser's normalisation; fit.rotated can be rotated further",
     ),
 }
-#: The same for methods.
+#: Methods that were removed, and what to use instead.
 REMOVED_METHODS = {
     **dict.fromkeys(
         ("dcpca", "gspca", "iterative-elimination"),
@@ -493,7 +492,7 @@ REMOVED_METHODS = {
         "for rows give robust=True for sparse components, or method='pca-l1' for dense ones",
     ),
 }
-#: The same for arguments of one function, whose names others have.
+#: Arguments that were removed from one function only, since other functions have arguments of that name.
 REMOVED_FROM = {
     ("SpcaResult.certify", "orthogonal"): 'fit with constraint="orthogonal", whose proofs are for such '
     "loadings",
@@ -504,15 +503,15 @@ _COLUMNS_BEFORE = (
     "it uses all columns of X: choose and transform them in a step before it, such as ColumnTransformer, or "
     "fit the rows with sp.spca(df, k, {}=...)"
 )
-#: Arguments of a few functions -> which ones have them.
+#: Arguments that only a few functions have -> which functions have them.
 FEW_FUNCTIONS = {
     "imputations": "imputations are pooled by spca(imputations=frames), spca_path(), choose() and "
     "rows(imputations=frames), which choose_k(), sparse_loadings() and principal_variables() take as data, "
     "and by fit(X, imputations=frames) of the estimators; give the others one table"
 }
-#: What to do without the option of rows `robust`, in functions that do not have it.
+#: Advice for functions that do not have `robust`, an option of rows.
 WITHOUT_ROBUST = "leave it out; spca(data, k, robust=True).robust lists the cells and rows to correct first"
-#: (method of a result, argument) -> advice.
+#: (method of a result, argument that it does not have) -> advice.
 OF_METHODS = {
     ("bootstrap", "level"): "give the level of the intervals where they are computed, such as "
     "fit.bootstrap().conf_int(level=0.95)",
@@ -527,7 +526,7 @@ NOT_IN_ESTIMATOR = {
     "k": "the number of components is n_components=, as in scikit-learn",
     "rng": "the seed is random_state=, as in scikit-learn",
 }
-#: Names of one thing in other programs -> the names here; a function has at most one of them.
+#: Names of an argument in other programs -> its names here; a function has at most one of these.
 _SYNONYMS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (_NUMBER_OF_COMPONENTS, ("k", "kmax")),
     ((*_SEED_NAMES, "random_seed"), ("rng",)),
@@ -560,7 +559,7 @@ _OWN_NAMES = {name: own_names for names, own_names in _SYNONYMS for name in name
 
 
 def close_name(name: str, options: Collection[str]) -> str:
-    """Return the name here of the argument that `name` is elsewhere, or the closest name, or ""."""
+    """Return this package's name of the argument `name` of other programs, the closest name, or ""."""
     for own_names in _OWN_NAMES.get(name, ()):
         if own_names in options:
             return own_names
@@ -582,7 +581,7 @@ def unknown_argument(function: str, name: str, options: Sequence[str]) -> Unknow
     )
 
 
-#: Attribute of a fit in other programs -> what it is here.
+#: Attribute of a fit in other programs -> its equivalent here.
 _LOADINGS, _VARIANCE_SHARES = "loadings", "variance['share of total']"
 _CUMULATIVE_PEV = "variance['cumulative PEV']"
 _ATTRIBUTES = {
@@ -613,7 +612,7 @@ _ATTRIBUTES = {
 
 
 def attribute_error(owner: object, name: str) -> AttributeError:
-    """Return the error for an attribute that a fit does not have; it translates names of other programs."""
+    """Return the error for an attribute that a fit does not have, with the equivalent of a foreign name."""
     kind = type(owner).__name__
     equivalent = _ATTRIBUTES.get(name)
     if equivalent is not None:
@@ -621,7 +620,7 @@ def attribute_error(owner: object, name: str) -> AttributeError:
     else:
         attributes = [attribute for attribute in dir(type(owner)) if not attribute.startswith("_")]
         answer = f".{nearest(name, attributes)}"
-    # obj=None: with the owner, Python would append a suggestion of its own, also of private names
+    # obj=None: given the owner, Python would append its own suggestion, which may be a private name
     return AttributeError(f"{kind} has no attribute {name!r}{answer}", name=name, obj=None)
 
 
@@ -646,15 +645,15 @@ FOREIGN_METHODS = {
 Function = TypeVar("Function", bound=Callable[..., Any])
 _POSITIONAL = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 _BY_NAME = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-#: Names of parameters that are not given by name.
+#: Names of positional-only parameters -> what messages call them.
 _WORDS = {"data_or_formula": "the data"}
 
 
 def explained(function: Function) -> Function:
     """Return a function whose calls with wrong arguments raise an error of the package in one sentence.
 
-    A TypeError from inside the function is raised as it is: only where Python has refused the call does the
-    traceback end in this wrapper.
+    A TypeError raised inside the function is passed on unchanged: the traceback ends in this wrapper only if
+    Python refused the call itself.
 
     Raises
     ------
@@ -691,9 +690,9 @@ def _without_given(
     count: int,
     options: Collection[str],
 ) -> UnknownOptionError | ArgumentsError:
-    """Return an error that does not suggest an argument that was given too, or the error itself.
+    """Return `error`, without its suggestion if the call already gives the suggested argument.
 
-    Given were `count` arguments by place, and `options` by name.
+    The call has `count` positional arguments and the keyword arguments `options`.
     """
     argument_names = {*[*inspect.signature(function).parameters][:count], *options}
     if isinstance(error, ArgumentsError) or error.suggestion not in argument_names:
@@ -702,7 +701,7 @@ def _without_given(
 
 
 class Explained:
-    """Base of classes whose public methods are `explained`."""
+    """Base class of classes whose public methods are `explained`."""
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
@@ -712,11 +711,11 @@ class Explained:
 
 
 class Unchanging:
-    """Base of results, which do not change: their attributes are private, and are set once."""
+    """Base class of immutable results, whose attributes are private and are set once."""
 
-    #: What to do instead of setting an attribute.
+    #: Advice for users who try to set an attribute.
     _instead: ClassVar[str] = "call the function or method that returned it again, with other arguments"
-    #: Former attributes, and what took their place.
+    #: Removed attributes, and what to use instead.
     _former: ClassVar[Mapping[str, str]] = {}
 
     if not TYPE_CHECKING:  # type checkers know the attributes
@@ -747,7 +746,7 @@ class Unchanging:
 def _refusal(
     function: Callable[..., Any], count: int, options: Mapping[str, Any]
 ) -> UnknownOptionError | ArgumentsError | None:
-    """Return the error for a call with `count` arguments without names and some `options`, if it is wrong."""
+    """Return the error for a call with `count` positional arguments and `options`; None if it is valid."""
     parameters = list(inspect.signature(function).parameters.values())
     if parameters and parameters[0].name == "self":
         parameters, count = parameters[1:], count - 1
@@ -789,7 +788,7 @@ def _too_few(
     required: Sequence[inspect.Parameter],
     places: Sequence[inspect.Parameter],
 ) -> ArgumentsError:
-    """Return the error for a call without required arguments, whose names are in `missing`."""
+    """Return the error for a call without the `required` arguments whose names are in `missing`."""
     example = ", ".join(
         parameter.name if parameter in places else f"{parameter.name}=..." for parameter in required
     )
@@ -802,7 +801,7 @@ def _too_few(
 def _too_many(
     called: str, count: int, places: Sequence[inspect.Parameter], names: Sequence[str]
 ) -> ArgumentsError:
-    """Return the error for more arguments without names than a function has places."""
+    """Return the error for a call with more positional arguments than a function accepts."""
     place_names = [_WORDS.get(parameter.name, parameter.name) for parameter in places]
     later_options = [f"{name}=" for name in names if name not in {parameter.name for parameter in places}]
     advice = (

@@ -1,4 +1,4 @@
-"""The list of methods, and a page for each with the options described in its solver's docstrings."""
+"""The list of methods, and a page for each method with the options that its solver's docstrings describe."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _example(method: Method) -> str:
 
 
 def _list() -> Summary:
-    """Return all methods with their sources, what sets their sparsity, and their options."""
+    """Return the list of methods, with the source, the control of sparsity and the options of each."""
     frame, facts = _table(), []
     for row in frame.to_dict("records"):
         options = f"; options {row['options']}" if row["options"] else ""
@@ -102,7 +102,7 @@ def _list() -> Summary:
 
 
 def _table() -> pd.DataFrame:
-    """Return one row for each method."""
+    """Return a frame with one row for each method."""
     rows = []
     for method in SOLVERS.values():
         takes = (
@@ -145,7 +145,7 @@ _NAME_TABLES: dict[str, Iterable[str]] = {
     "ROW_DEFLATIONS": ROW_DEFLATIONS,
     "DEFLATIONS": DEFLATIONS,
 }
-#: Type of a solver's field, whose value has been checked -> type of the option as users give it.
+#: Type of a solver's field, after checks -> type of the option as users give it.
 _OPTION_TYPES = {
     "tuple of int": "int, or k ints",
     "tuple of float": "number, or k numbers",
@@ -188,7 +188,7 @@ def _default(method: Method, name: str) -> str:
 
 
 def _starts(method: Method) -> str:
-    """Return the number of starts; if it depends on how sparsity is controlled, the number for each way."""
+    """Return the number of starts, one for each control of sparsity if they differ."""
     starts = {name: method.build({name: ()}).n_init for name in method.controls}
     if len(set(starts.values())) < 2:
         return str(next(iter(starts.values()), 1))
@@ -211,7 +211,7 @@ def goal_of(method: Method) -> str:
 
 
 def _descriptions(solver: type) -> dict[str, tuple[str, str]]:
-    """Return type and meaning of each attribute that the docstrings of a class and its bases describe."""
+    """Return the type and meaning of each attribute in the docstrings of a class and its bases."""
     descriptions: dict[str, tuple[str, str]] = {}
     for base in solver.__mro__:
         text = inspect.cleandoc(base.__dict__.get("__doc__") or "")

@@ -86,7 +86,7 @@ from spcastat.show.choice_facts import Chosen, NothingChosen
 
 
 def request(fitting: Mapping[str, Any], k: int, card: Any) -> Request:
-    """Return the request of a call of :func:`spcastat.spca` with these options and cardinalities."""
+    """Return the request for a call of :func:`spcastat.spca` with these options and cardinalities."""
     return request_of({**fitting, "k": k, "card": card})
 
 
@@ -244,8 +244,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     an error, since polychoric correlations vary more. For data of more than 20 million cells, covariance
     matrices are drawn from their asymptotic normal distribution, with the fourth moments of the rows and
     the norms of the largest rows; these draws also allow for rows of very unequal norms. The signs of a
-    variable in a cluster or block are flipped together. If rows come in chunks, a random sample of at most
-    50,000 rows (and at most 64 million values) is drawn in one pass. One very large row can hide all
+    variable within a cluster or block are flipped together. If rows come in chunks, a random sample of at
+    most 50,000 rows (and at most 64 million values) is drawn in one pass. One very large row can hide all
     components, or appear as one. The size of a row is its norm, with the variables standardised by median
     and median absolute deviation. If a row of dense data in memory has more than 2.5 times the median size,
     all rows of more than 1.5 times the median size are therefore shrunk to 1.5 times the median size.
@@ -409,12 +409,12 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     share : float, optional
         The share to reach, 0.9 by default, for ``rule="keep"`` and ``by="variance"``.
     family : {"auto", "equal", "rotated", "partition"}
-        The fits that are compared. Fits of "equal" have the same cardinality in all components. Fits of
-        "rotated" have the cardinalities of the largest varimax-rotated loadings of all components, for
-        sixteen numbers of loadings. In fits of "partition" every variable belongs to at most one component,
-        and the variables with the smallest loadings are left out. "auto", the default, compares all three
-        families. With `disjoint` it compares only partitions, and with other rules or another method it
-        compares no partitions.
+        The families of fits that are compared. "equal": all components have the same cardinality. "rotated":
+        the cardinalities are those of the largest varimax-rotated loadings of all components, for sixteen
+        numbers of loadings. "partition": every variable belongs to at most one component, and the variables
+        with the smallest loadings are left out. "auto", the default, compares all three families. With
+        `disjoint` it compares only partitions, and with other rules or another method it compares no
+        partitions.
     folds : int
         Number of folds, 5 by default.
     repeats : int, optional
@@ -456,14 +456,14 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     mean, sd, given, nearest
         As for :func:`covariance`.
     **options
-        Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), `constraint` of
-        :func:`spca`, and options of the method (`order`, `n_init`, `tol`, `max_iter` and those in
-        :func:`methods`).
+        Options that restrict the supports (`include`, `exclude`, `disjoint`, `together`, `nonneg`),
+        `constraint` of :func:`spca`, and options of the method (`order`, `n_init`, `tol`, `max_iter` and
+        those in :func:`methods`).
 
     Returns
     -------
     Choice
-        ``.fit``, the fit; ``.k`` and ``.card``, the numbers of components and of their nonzeros; ``.table``,
+        ``.fit``, the fit; ``.k`` and ``.card``, the number of components and their cardinalities; ``.table``,
         the candidates; ``.alternatives``, two or three other fits with their calls; ``.reason``, the choice
         in words; ``.notes``, remarks and explanations; ``.k_choice``, the result of
         :func:`spcastat.choose_k`, if it was called; ``.plot()``, ``.report()``. If no component both predicts
@@ -523,11 +523,11 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     With `constraint`, all candidates and all fits outside a fold satisfy the constraint. The candidates have
     equal cardinalities or the cardinalities of rotated loadings; the smallest cardinalities are not used,
     since uncorrelated scores may not exist for them. The number of components is chosen without the
-    constraint. With a constraint, the choice for three components of the wines takes about ten times as long.
+    constraint. With a constraint, choosing three components of the wine data takes about ten times as long.
 
     Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of its
-    ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, candidates are the
-    largest rotated loadings, with zeros in place of the others, up to all variables, and the call has
+    ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, a candidate retains the largest
+    rotated loadings and sets the others to zero, for numbers of loadings up to all, and the call has
     ``effort="quick"`` unless another effort is given.
 
     Examples
@@ -577,9 +577,9 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
 
 def _refuse_tests(k: int, **tests: tuple[Any, Any]) -> None:
-    """Raise OptionError if k is given together with an option of its choice.
+    """Raise OptionError if k is given together with an option that only applies if k is chosen.
 
-    `tests` has the value and the default of each option.
+    `tests` contains the value and the default of each such option.
     """
     for name, (value, default) in tests.items():
         if not (value is default or (isinstance(value, int | float) and value == default)):
@@ -644,7 +644,7 @@ class Asked:
 
 
 def _require_possible(data: Data, asked: Asked) -> None:
-    """Raise an error if k is too large, or if rows in chunks, before they are read, do not allow the fits."""
+    """Raise an error if k is too large, or if rows in chunks, before being read, do not allow the fits."""
     k, cards = asked.k, asked.cards
     if k is not None and k + 1 > data.p:
         raise ComponentsError(
@@ -662,12 +662,12 @@ def _require_possible(data: Data, asked: Asked) -> None:
 
 
 def _require_cards(cards: Any, p: int) -> None:
-    """Raise CardinalityError if `cards` are possible for no number of components."""
+    """Raise CardinalityError if `cards` are not possible for any number of components."""
     path_cards(cards, _components_of(cards, p), p)
 
 
 def _components_of(cards: Any, p: int) -> int:
-    """Return the number of components that `cards` are for: the length of the first sequence, or one."""
+    """Return the number of components that `cards` imply: the length of the first sequence, or 1."""
     if cards is None or is_single(cards):
         return 1
     lists = [card if is_single(card) else elements(card, p) for card in elements(cards, MOST_FITS)]
@@ -681,7 +681,7 @@ def _components_of(cards: Any, p: int) -> int:
 
 
 def _require_number_of_rows(data: Data, criterion: str, k: int | None) -> None:
-    """Raise OptionError if the number of rows is not known, and a criterion or the choice of k needs it."""
+    """Raise OptionError if a criterion or the choice of k needs the number of rows and it is not known."""
     if data.free is not None or (k is not None and criterion not in ("ebic", "bic")):
         return
     given_k = "k= with " * (k is None)
@@ -763,9 +763,9 @@ def _result(
     Parameters
     ----------
     whole, sample : Data
-        All rows, and those in memory from which the choice is made: a sample if rows come in chunks.
+        All rows, and the rows in memory from which the choice is made: a sample if rows come in chunks.
     asked : Asked
-        The arguments, which repeat the choice on other rows.
+        The arguments, with which the choice is repeated on other rows.
     compared : Compared
     components : ComponentChoice or None
     """
@@ -806,11 +806,11 @@ def _result(
 def _selected_fit(
     whole: Data, sample: Data, settings: Settings, compared: Compared, calls: Sequence[Call]
 ) -> tuple[Selected, SpcaResult]:
-    """Return the choice, and its fit to all rows by its call.
+    """Return the selected candidate, and its fit to all rows by its call.
 
-    That fit takes the place of the candidate's, which was found beside the others, so that what is printed of
-    the choice is the fit that is returned. Criteria of the fits themselves may then be better for another
-    candidate, which is fitted in turn.
+    This fit replaces the fit of the candidate, which was found together with the other candidates, so that
+    the printed choice describes the fit that is returned. Criteria that are computed from the fits may then
+    be better for another candidate, which is fitted in turn.
     """
     found, selected = compared.found, compared.chosen
     fits: dict[int, SpcaResult] = {}
@@ -822,7 +822,7 @@ def _selected_fit(
         fits[place] = finished(whole, plan, run(whole.op, plan, k, np.random.default_rng(0)), call)
         if whole is sample:
             found.keep(found.found[place], fits[place]._state.V)
-            if settings.by != "cv":  # whose errors are those of fits to the other folds
+            if settings.by != "cv":  # cross-validation errors come from fits to parts of the rows
                 selected = select(found, settings.by, settings.rule, settings.share_kept)
     return selected, fits[selected.place]
 
@@ -831,7 +831,7 @@ def _selected_fit(
 
 
 def _on_halves(data: Data, asked: Asked) -> Callable[[int, int], tuple[list[np.ndarray], str]] | None:
-    """Return the function (n, seed) -> :func:`halves` for data that can be divided; None for other data."""
+    """Return a function of n and the seed that calls :func:`halves`; None if the data cannot be divided."""
     return (
         partial(halves, data, replace(asked, settings=replace(asked.settings, jobs=1)))
         if data.divisible
@@ -842,8 +842,8 @@ def _on_halves(data: Data, asked: Asked) -> Callable[[int, int], tuple[list[np.n
 def halves(data: Data, asked: Asked, n: int, seed: int) -> tuple[list[np.ndarray], str]:
     """Return the loadings, shape (p, k), that :func:`choose` chooses in each of n random halves of the rows.
 
-    Without a component that exceeds noise they have the shape (p, 0). Columns that do not vary in a half, and
-    levels that do not occur in it, have loadings of zero there; the second result says how often.
+    If no component exceeds noise in a half, its loadings have the shape (p, 0). Columns that do not vary in a
+    half, and levels that do not occur in it, have loadings of zero; the second result reports how often.
 
     Parameters
     ----------

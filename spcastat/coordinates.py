@@ -64,8 +64,8 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 ) -> SpcoResult:
     """Fit sparse principal coordinates: sparse scores on dense, orthonormal loadings.
 
-    min |X - Z A'|^2 / 2 + ridge |Z|^2 / 2 + penalty |Z|_1 over coordinates Z and loadings A with A'A = I
-    (Dou, Dai, Xu and Zhang, Algorithm 2), from PCA's loadings.
+    The coordinates Z and the loadings A minimise |X - Z A'|^2 / 2 + ridge |Z|^2 / 2 + penalty |Z|_1 subject
+    to A'A = I (Dou, Dai, Xu and Zhang, Algorithm 2). The iterations start from the loadings of PCA.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         The share of all coordinates that should be zero, where a row of weight 2 counts as two rows. Exactly
         one of `penalty` and `zeros` must be given.
     ridge : float
-        Divides all coordinates by 1 + ridge.
+        Ridge penalty; it divides all coordinates by 1 + ridge.
     formula, scale
         As for :func:`rows`.
     na : {"raise", "drop"}
@@ -135,7 +135,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
 
 def _solver(penalty: Any, zeros: Any, ridge: Any, tol: Any, max_iter: Any) -> SPCO:
-    """Check the arguments of the method."""
+    """Check the arguments of the method, and return its solver."""
     if (penalty is None) == (zeros is None):
         raise OptionError(
             "spco() needs exactly one of penalty= (in units of the data) and zeros= (the share of "

@@ -37,7 +37,7 @@ DROP, LENGTH = 36.0, 23.0
 SPACING = 0.6
 #: The largest number of steps towards the root of the derivative; about 8 suffice.
 ROOT_STEPS = 100
-#: A cell's probability is at least this multiple of the terms whose difference it is.
+#: Lower bound on a cell's probability, as a multiple of the terms that are subtracted to obtain it.
 CELL_ROUNDING = 1e-16
 #: Half the 95 % quantile of the chi-squared distribution with one degree of freedom.
 INTERVAL = 1.9207294103
@@ -53,8 +53,8 @@ class Polychoric:
     at_bound : ndarray of bool, shape (q,)
         Whether the likelihood is largest at the bound.
     reaches_bound : ndarray of bool, shape (q,)
-        Whether the 95 % likelihood interval contains the bound: twice the log likelihood is there less than
-        3.84 below its maximum.
+        Whether the 95 % likelihood interval contains the bound, so that twice the log likelihood at the bound
+        is less than 3.84 below its maximum.
     converged : ndarray of bool, shape (q,)
     """
 
@@ -86,12 +86,12 @@ class Tables:
 
     @classmethod
     def of(cls, cells: np.ndarray) -> Tables:
-        """Return the tables with the thresholds of their own margins."""
+        """Return the tables, with thresholds computed from their margins."""
         below_x, below_y = _cumulative_counts(cells.sum(axis=2)), _cumulative_counts(cells.sum(axis=1))
         return cls(cells, below_x, below_y, _thresholds(below_x), _thresholds(below_y))
 
     def subset(self, selection: np.ndarray) -> Tables:
-        """Return a selection of the tables, by numbers or a mask."""
+        """Return the tables in `selection`, which contains their numbers or is a mask."""
         return Tables(
             self.cells[selection],
             self.below_x[selection],
@@ -117,8 +117,8 @@ def polychoric(tables: np.ndarray, bound: float) -> Polychoric:
 
     The two-step estimator of Olsson (1979), Psychometrika 44: the thresholds are the normal quantiles of the
     table's margins, and the correlation maximises the likelihood given these thresholds. The likelihood is
-    computed at about 15 correlations between the bounds; from the best of them, the root of its derivative is
-    found by Chandrupatla's method, which keeps an interval around the root.
+    computed at about 15 correlations between the bounds. Starting from the best of them, Chandrupatla's
+    method, which keeps an interval around the root, finds the root of the derivative.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _estimates(tables: Tables, bound: float) -> tuple[np.ndarray, ...]:
     )
     best_points, at_bound = _best_of_grid(value, score)
     pairs = np.arange(q)
-    # the maximum is between the best point and this one
+    # the maximum lies between the best point of the grid and this neighbour
     towards = np.where(score[best_points, pairs] > 0, 1, -1)
     end_points = np.clip(best_points + towards, 0, len(grid) - 1)
 
@@ -177,10 +177,11 @@ def _estimates(tables: Tables, bound: float) -> tuple[np.ndarray, ...]:
 
 
 def _best_of_grid(value: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best row of each column, and whether the maximum is at the first or last row.
+    """Return the best point of the grid for each pair, and whether the maximum is at a bound.
 
-    A bound is preferred to points that are better only by rounding: where a likelihood approaches its
-    supremum at the bound, it is constant to rounding long before.
+    The arguments have one row for each point of the grid and one column for each pair. A bound is preferred
+    to points that are better only by rounding, because a likelihood with its supremum at the bound is
+    constant up to rounding well before the bound.
     """
     best_points, maximum = value.argmax(axis=0), value.max(axis=0)
     rounding = 1e-13 * np.abs(maximum)
@@ -197,9 +198,10 @@ def log_likelihood(tables: Tables, z: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
     The derivative of a cell's probability with respect to the correlation r is a second difference of the
     bivariate normal density over the cell's corners. Integrated from r to 1, it gives the probability at
-    r = 1, which the margins determine, minus that at r (for negative r, y is replaced by -y first). For the
-    cells that are empty at r = 1, whose probability may be very small, nothing has to be subtracted from a
-    number near one. All terms of a cell are divided by the largest, so they do not underflow.
+    r = 1, which the margins determine, minus the probability at r (for negative r, y is replaced by -y
+    first). Cells that are empty at r = 1, whose probability may be very small, are computed without a
+    subtraction from a number near one. All terms of a cell are divided by the largest, so they do not
+    underflow.
 
     Parameters
     ----------
@@ -259,14 +261,14 @@ def _corner_terms(h: np.ndarray, k: np.ndarray, z: np.ndarray) -> tuple[np.ndarr
 
 
 def _cells_at_one(below_x: np.ndarray, below_y: np.ndarray) -> np.ndarray:
-    """Return the probabilities of the cells where the correlation is 1; negative or 0 for empty cells."""
+    """Return the probabilities of the cells if the correlation is 1; negative or 0 for empty cells."""
     upper = np.minimum(below_x[:, 1:, None], below_y[:, None, 1:])
     lower = np.maximum(below_x[:, :-1, None], below_y[:, None, :-1])
     return (upper - lower) / below_x[:, -1][:, None, None]
 
 
 def _with_infinite(corners: np.ndarray) -> np.ndarray:
-    """Return logarithms at the finite thresholds with -inf around them, shape (q, m + 1, m + 1)."""
+    """Return logarithms at the finite thresholds, surrounded by -inf, shape (q, m + 1, m + 1)."""
     return np.pad(corners, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
 
 
@@ -288,12 +290,12 @@ def _cell_differences(corners: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 def _cumulative_counts(margin: np.ndarray) -> np.ndarray:
-    """Return cumulative counts with a leading zero, shape (q, m + 1), of margins of shape (q, m)."""
+    """Return cumulative counts with a leading zero, shape (q, m + 1), for margins of shape (q, m)."""
     return np.pad(np.cumsum(margin, axis=1), ((0, 0), (1, 0)))
 
 
 def _thresholds(counts: np.ndarray) -> np.ndarray:
-    """Return the normal quantiles between the categories, shape (q, m - 1)."""
+    """Return the thresholds between categories as normal quantiles, shape (q, m - 1)."""
     inner, total = counts[:, 1:-1], counts[:, -1:]
     smaller = np.minimum(inner, total - inner) / total
     return np.where(inner > total - inner, -ndtri(smaller), ndtri(smaller))
@@ -303,7 +305,7 @@ def _thresholds(counts: np.ndarray) -> np.ndarray:
 
 
 def polyserial(x: np.ndarray, levels: np.ndarray, bound: float = 0.999) -> float:
-    """Return the correlation of a number and the normal variable behind an ordinal variable.
+    """Return the polyserial correlation of a continuous variable and an ordinal variable.
 
     Parameters
     ----------
@@ -316,10 +318,10 @@ def polyserial(x: np.ndarray, levels: np.ndarray, bound: float = 0.999) -> float
     Returns
     -------
     float
-        The two-step estimate: mean and variance of `x` and the thresholds t are those of the margins, and r
-        maximises the sum of log(P(y | z)), with z the standardised `x` and P(y | z) the normal probability
-        between (t_{y-1} - r z) / sqrt(1 - r^2) and (t_y - r z) / sqrt(1 - r^2). For two categories it is the
-        biserial correlation.
+        The two-step estimate: the mean and variance of `x` and the thresholds t are estimated from the
+        margins, and r maximises the sum of log(P(y | z)), with z the standardised `x` and P(y | z) the normal
+        probability between (t_{y-1} - r z) / sqrt(1 - r^2) and (t_y - r z) / sqrt(1 - r^2). For two
+        categories it is the biserial correlation.
 
     References
     ----------
@@ -333,7 +335,7 @@ def polyserial(x: np.ndarray, levels: np.ndarray, bound: float = 0.999) -> float
 
     def deviance(r: float) -> float:
         a, b = ((limit - r * z) / np.sqrt(1.0 - r * r) for limit in (lower, upper))
-        flipped = a > 0  # the difference of two small tails, on either side
+        flipped = a > 0  # use upper tails, whose difference is more accurate
         a, b = np.where(flipped, -b, a), np.where(flipped, -a, b)
         log_b = log_ndtr(b)
         with np.errstate(divide="ignore"):
@@ -359,7 +361,7 @@ def correlation(
     bound: float = 0.999,
     codes: bool = False,
 ) -> pd.DataFrame:
-    """Return the correlation matrix of the columns of a table, by default by the types of the variables.
+    """Return a correlation matrix, by default with coefficients that suit the types of the variables.
 
     Each correlation uses the rows in which both variables are observed. For two ordinal variables the
     polychoric correlation is estimated, the correlation of the normal variables that are assumed to
@@ -371,30 +373,30 @@ def correlation(
     Parameters
     ----------
     data : DataFrame, array or other table of shape (n, p)
-        Numbers, booleans, or ordered categories. Missing values are left out pairwise.
+        Numbers, booleans, or ordered categories. Missing values are deleted pairwise.
     method : {"auto", "polychoric", "spearman", "pearson"}
         "auto": ordered categories, booleans and whole numbers with at most `max_levels` values are ordinal,
-        other numbers continuous. "polychoric": all are ordinal. "spearman": the correlation of ranks.
-        "pearson": the correlation of the numbers (1, 2, ... for ordered categories).
+        other numbers continuous. "polychoric": all variables are ordinal. "spearman": correlations of ranks.
+        "pearson": correlations of the numbers (1, 2, ... for ordered categories).
     max_levels : int
         Largest number of distinct values of an ordinal variable ("auto" and "polychoric").
     bound : float
         The largest absolute polychoric correlation, below 1. If a corner of the table of two items is empty,
         the likelihood may have no maximum below 1.
     codes : bool
-        Whether unordered categories are also used: by the numbers of the value labels that
-        :func:`pandas.read_spss` stores in ``data.attrs``, and otherwise in the order of the categories.
+        Whether unordered categories are also accepted. They are coded by the numbers of the value labels that
+        :func:`pandas.read_spss` stores in ``data.attrs``, or else in the order of the categories.
 
     Returns
     -------
     DataFrame of shape (p, p)
-        For :func:`spca_cov`. ``attrs["spcastat"]`` contains ``kind``, the method ("mixed" if "auto" finds
-        ordinal and continuous variables); ``types``, the type of each variable; ``n_obs``, the number of
-        rows; ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the
+        A matrix for :func:`spca_cov`. ``attrs["spcastat"]`` contains ``kind``, the method ("mixed" if "auto"
+        finds ordinal and continuous variables); ``types``, the type of each variable; ``n_obs``, the number
+        of rows; ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the
         smallest eigenvalue is negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of
-        columns: ``at_bound`` contains the pairs whose likelihood is largest at `bound`; ``reaches_bound``
-        pairs of ordinal variables whose 95 % likelihood interval contains `bound`, so the data do not
-        determine the correlation well; and ``not_converged`` those whose likelihood was not maximised.
+        columns: ``at_bound``, pairs whose likelihood is largest at `bound`; ``reaches_bound``, pairs of
+        ordinal variables whose 95 % likelihood interval contains `bound`, so that the data do not determine
+        the correlation well; and ``not_converged``, pairs whose likelihood was not maximised.
 
     Raises
     ------
@@ -402,8 +404,8 @@ def correlation(
         For text and unordered categories, and with "polychoric" for columns with more than `max_levels`
         values.
     ConstantColumnError, MissingValuesError
-        For a column with only one distinct value, and for a pair of columns without common rows or without
-        variation in these.
+        For a column with only one distinct value, and for a pair of columns that has no common rows or is
+        constant in them.
 
     Warns
     -----
@@ -464,7 +466,7 @@ def correlation(
 
 
 def _ordinal(values: np.ndarray, frame: pd.DataFrame, max_levels: int, method: str) -> np.ndarray:
-    """Return which variables are taken as ordinal, shape (p,)."""
+    """Return whether each variable is treated as ordinal, shape (p,)."""
     if method != "auto":
         return np.full(values.shape[1], method == "polychoric")
     is_ordinal = []
@@ -482,7 +484,7 @@ def _kind_of(ordinal: np.ndarray) -> str:
 
 
 def _of_numbers(values: np.ndarray, kind: Literal["spearman", "pearson"]) -> np.ndarray:
-    """Return correlations of numbers or of their ranks, pair by pair."""
+    """Return pairwise correlations of numbers or of their ranks."""
     sizes = np.frexp(np.nanmax(np.abs(values), axis=0))[1]  # powers of two, so that squares are finite
     R = pd.DataFrame(np.ldexp(values, -sizes)).corr(kind, min_periods=2).to_numpy().copy()
     np.fill_diagonal(R, 1.0)
@@ -492,7 +494,7 @@ def _of_numbers(values: np.ndarray, kind: Literal["spearman", "pearson"]) -> np.
 def _insert_ordinal(
     R: np.ndarray, values: np.ndarray, ordinal: np.ndarray, names: pd.Index, max_levels: int, bound: float
 ) -> dict[str, list[tuple[Any, Any]]]:
-    """Put polychoric and polyserial correlations into a matrix of Pearson's; return the marked pairs."""
+    """Replace Pearson correlations in `R` by polychoric and polyserial ones; return the marked pairs."""
     places = np.flatnonzero(ordinal)
     marked: dict[str, list[tuple[Any, Any]]] = {"at_bound": [], "reaches_bound": [], "not_converged": []}
     if len(places) > 1:
@@ -521,7 +523,7 @@ def _numbers(column: pd.Series, name: Any) -> np.ndarray:
     if kind_of(column) != "number":
         remedy = "or give its categories an order, pd.Categorical(values, categories=[...], ordered=True)"
         if isinstance(column.dtype, pd.CategoricalDtype):
-            remedy += ", or codes=True if its value labels, or its categories as they are, have the order"
+            remedy += ", or give codes=True if its value labels or its categories are in order"
         raise ColumnTypeError(
             f"Column {shown(name)} contains {column.dtype}; correlations need numbers or ordered categories: "
             f"leave it out, {remedy}."
@@ -537,7 +539,7 @@ def _numbers(column: pd.Series, name: Any) -> np.ndarray:
 def _polychoric(
     values: np.ndarray, names: pd.Index, max_levels: int, bound: float
 ) -> tuple[np.ndarray, dict[str, list[tuple[Any, Any]]]]:
-    """Return the matrix, and the pairs at the bound, reaching it, and without convergence."""
+    """Return the matrix, and pairs at the bound, with the bound in their interval, or not converged."""
     levels = [np.unique(column[~np.isnan(column)]) for column in values.T]
     columns_over = [j for j, column_levels in enumerate(levels) if len(column_levels) > max_levels]
     if columns_over:

@@ -1,6 +1,6 @@
 """Example data: bundled correlation matrices and tables, and generators of data with known sparse components.
 
-The bundled data are files in data/, whose README.md gives source and licence of each. The generators make
+The bundled data are files in data/, whose README.md gives the source and licence of each. The generators make
 rows with the correlations of the pitprops, normal data whose covariance matrix has two sparse leading
 eigenvectors, and the data of Zou, Hastie and Tibshirani (2006), with noise and outliers as in Zhao, Meng
 and Xu (2014).
@@ -43,7 +43,7 @@ __all__ = [
 if not TYPE_CHECKING:  # so that type checkers report names that do not exist
 
     def __getattr__(name: str) -> Any:
-        """Raise AttributeError with the names of the data."""
+        """Raise AttributeError with the names of the functions in this module."""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
 
 
@@ -64,7 +64,7 @@ _WINE = (
 )
 _JUDGES = "New Haven Register, 14 January 1977, from J. A. Hartigan"
 
-#: The tests of Harman's matrix in groups: what Holzinger and Swineford meant each group to measure.
+#: Ability -> number of tests in Harman's matrix that were chosen to measure it; these tests are adjacent.
 ABILITIES = {"spatial": 4, "verbal": 5, "speed": 4, "memory": 6, "deduction": 5}
 
 
@@ -83,7 +83,7 @@ def _read(name: str) -> pd.DataFrame:
 
 
 def _correlations(name: str, n_obs: int, source: str) -> pd.DataFrame:
-    """Return the correlation matrix in `name`.csv, with its facts in ``attrs``."""
+    """Return the correlation matrix in `name`.csv, with its description in ``attrs``."""
     frame = _read(name)
     frame.index.name = None
     frame.attrs.update(kind="correlation", n_obs=n_obs, source=source)
@@ -97,7 +97,7 @@ def load_pitprops() -> pd.DataFrame:
     Returns
     -------
     DataFrame (13, 13)
-        Correlations to three decimals, with a unit diagonal and equal row and column labels. ``attrs`` has
+        Correlations to three decimals, with a unit diagonal and equal row and column labels. ``attrs`` gives
         ``kind`` ("correlation"), ``n_obs`` (180) and ``source``. The 180 rows were never published:
         see `pitprops_sample`.
 
@@ -130,7 +130,7 @@ def load_harman74() -> pd.DataFrame:
     Returns
     -------
     DataFrame (24, 24)
-        Correlations to three decimals, with a unit diagonal and equal row and column labels. ``attrs`` has
+        Correlations to three decimals, with a unit diagonal and equal row and column labels. ``attrs`` gives
         ``kind`` ("correlation"), ``n_obs`` (145), ``source``, and ``abilities``, a list with the ability
         that each test was chosen for.
 
@@ -162,12 +162,12 @@ def load_wine() -> pd.DataFrame:
     Returns
     -------
     DataFrame (178, 13)
-        A row for each wine, labelled by its cultivar (the index ``cultivar``: fit and draw with
-        ``fit.biplot(groups=wine.index)``). The columns are the contents of a wine: alcohol, malic_acid, ash,
+        One row for each wine. The index ``cultivar`` contains the cultivars, for plots such as
+        ``fit.biplot(groups=wine.index)``. The columns are chemical measurements: alcohol, malic_acid, ash,
         alcalinity_of_ash, magnesium, total_phenols, flavanoids, nonflavanoid_phenols, proanthocyanins,
         color_intensity, hue, od280_od315 (ratio of the optical densities of diluted wine at 280 and 315 nm)
-        and proline. The repository gives no units; they differ, so analyses need ``scale=True``. No
-        value is missing. ``attrs`` has ``kind`` ("rows"), ``source`` and ``licence``.
+        and proline. The repository gives no units; they differ, so analyses need ``scale=True``. No value is
+        missing. ``attrs`` gives ``kind`` ("rows"), ``source`` and ``licence``.
 
     References
     ----------
@@ -194,8 +194,8 @@ def load_judges() -> pd.DataFrame:
     Returns
     -------
     DataFrame (43, 12)
-        A row for each judge, labelled by the name as in [1]_ (the index ``judge``). The columns are
-        mean ratings, and higher is better, except for the first. With the abbreviation of the column in R:
+        One row for each judge. The index ``judge`` contains the names as in [1]_. The columns are mean
+        ratings; higher is better, except for the first. The abbreviation of the column in R is in brackets:
 
         - contacts (CONT): contacts of lawyers with the judge
         - integrity (INTG), demeanor (DMNR), diligence (DILG)
@@ -207,7 +207,7 @@ def load_judges() -> pd.DataFrame:
         - physical (PHYS): physical ability
         - retention (RTEN): worthy of retention
 
-        No value is missing. ``attrs`` has ``kind`` ("rows") and ``source``.
+        No value is missing. ``attrs`` gives ``kind`` ("rows") and ``source``.
 
     References
     ----------
@@ -299,7 +299,7 @@ def pitprops_sample(n: int = 180, *, rng: Rng = 0) -> pd.DataFrame:
     Raises
     ------
     OptionError
-        If `n` is below 14 or `rng` is of another type.
+        If `n` is below 14 or `rng` is not of these types.
     """
     R = load_pitprops()
     p = len(R)
@@ -318,7 +318,7 @@ def pitprops_sample(n: int = 180, *, rng: Rng = 0) -> pd.DataFrame:
 # --- simulated data -------------------------------------------------------------------------------
 
 
-# Eigenvalues and eigenvectors as printed, to three decimals: orthogonal, of unit length to 1e-3.
+# Eigenvalues and eigenvectors as printed, to three decimals. The vectors are orthogonal and, to 1e-3, unit.
 _TOY = (
     (250.0, 240.0, 50.0, 50.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0),
     (0.422, 0.422, 0.422, 0.422, 0, 0, 0, 0, 0.380, 0.380),
@@ -376,7 +376,7 @@ def make_toy(n: int, *, rng: Rng = 0, nonneg: bool = False) -> pd.DataFrame:
     Raises
     ------
     OptionError
-        If `n` is below 2 or `rng` is of another type.
+        If `n` is below 2 or `rng` is not of these types.
 
     References
     ----------
@@ -420,7 +420,7 @@ def make_highdim(n: int, p: int = 500, *, rng: Rng = 0) -> pd.DataFrame:
     Raises
     ------
     OptionError
-        If `n` is below 2, `p` is below 80, or `rng` is of another type.
+        If `n` is below 2, `p` is below 80, or `rng` is not of these types.
 
     References
     ----------
@@ -464,8 +464,8 @@ def make_hastie(
     noise : float, default 1.0
         Variance of the noise of every variable (sigma^2 in [2]_, up to 4000 there).
     outliers : int, default 0
-        Number of outliers among the `n` rows, which are the last ones (500 of 10000 in [2]_). Their X1..X8
-        are 0. The other rows are the same as without outliers.
+        Number of outliers, which are the last of the `n` rows (500 of 10000 in [2]_). Their X1..X8 are 0. The
+        other rows are the same as without outliers.
     outlier_variance : float, default 6000.0
         Variance of X9 and X10 in the outliers, drawn independently (delta^2 in [2]_, 6000 in its Table 3).
 
@@ -473,7 +473,7 @@ def make_hastie(
     -------
     DataFrame (n, 10)
         Columns X1..X10. ``attrs["loadings"]`` contains the two sparse components as 10 rows of 2 numbers (see
-        `true_loadings`), ``attrs["outliers"]`` their number.
+        `true_loadings`), ``attrs["outliers"]`` the number of outliers.
 
     Raises
     ------

@@ -16,7 +16,7 @@ class SpcaError(Exception):
 
 
 class DataError(SpcaError, ValueError):
-    """The data cannot be analysed as they are."""
+    """The data cannot be analysed in their present form."""
 
 
 class ShapeError(DataError):
@@ -42,10 +42,10 @@ class MissingValuesError(DataError):
     ----------
     message : str
     gaps : str
-        The missing values of rows, in words, if they are the reason; else "". A caller that knows what else
-        may be advised makes another message of them.
+        Description of the missing values, if missing values of rows are the reason; else "". A caller with
+        further advice writes another message from it.
     has_complete_rows : bool
-        Whether other rows have all values.
+        Whether some rows have all values.
     """
 
     def __init__(self, message: str, gaps: str = "", has_complete_rows: bool = False) -> None:
@@ -74,7 +74,7 @@ class RowGroupsError(DataError):
 
 
 class NewDataError(DataError):
-    """New data that do not match those of the fit."""
+    """New data that do not match the data of the fit."""
 
 
 class FormulaError(SpcaError, ValueError):
@@ -86,7 +86,7 @@ class CovarianceError(SpcaError, ValueError):
 
 
 class NoRowsError(SpcaError, ValueError, AttributeError):
-    """An operation that needs rows which the fit does not have; ``hasattr`` is False for such attributes."""
+    """An operation that needs rows that the fit does not have; ``hasattr`` is False for such attributes."""
 
 
 # --- the options --------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class UnknownOptionError(OptionError, TypeError):
 
 
 class ArgumentsError(OptionError, TypeError):
-    """Arguments of a call that are missing, given twice, or too many without a name."""
+    """Arguments of a call that are missing, given twice, or too many by position."""
 
 
 # --- files --------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ from spcastat.results.group_comparison import GroupComparison
 
 __all__ = ["compare_groups"]
 
-#: The smallest number of rows of a group, and of clusters: with fewer, variances of slopes mean nothing.
+#: Smallest number of rows, and of clusters, in a group; with fewer, variances of slopes are meaningless.
 MIN_GROUPED_ROWS = 3
 
 
@@ -111,15 +111,15 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     Parameters
     ----------
     data : DataFrame, array, polars or pyarrow table of shape (n, p)
-        Rows in memory. The first argument without a name, or ``data=``; or the result of :func:`rows`.
+        Rows in memory, or the result of :func:`rows`. The first positional argument, or ``data=``.
     groups : Series, Categorical, array of length n, or str
         The group of each row, or the name of a column of the data, which is then not a variable, or of the
-        row labels. A Series is matched by its labels.
+        index of the rows. A Series is matched by its labels.
     k : int
         Number of components.
     card : int, sequence of k ints, or mapping, optional
-        Number of nonzero loadings, as for :func:`spca`; by default the smallest number found that explains .9
-        of PCA's variance.
+        Number of nonzero loadings, as for :func:`spca`; by default the smallest number found for which the
+        components explain .9 of the variance that PCA explains.
     n_draws : int
         Number of permutations. The smallest p-value is 1 / (n_draws + 1).
     formula : str, optional
@@ -127,7 +127,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     scale : bool or array-like of shape (p,), optional
         Whether to divide columns by their standard deviations within groups; not by default.
     na : {"raise", "drop"}
-        Whether missing values, also in `groups` and `clusters`, raise an error, or such rows are left out.
+        Whether missing values, including those in `groups` and `clusters`, raise an error, or rows with
+        missing values are left out.
     clusters : Series, array of length n, or str, optional
         Rows that are not independent, such as the pupils of a school: labels of whole clusters are permuted,
         and variances are computed from clusters. Each cluster belongs to one group.
@@ -151,7 +152,7 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     Raises
     ------
     OptionError
-        For fewer than two groups, clusters in several groups, and ``na="em"``.
+        For fewer than two groups, for a cluster in several groups, and for ``na="em"``.
     TooFewRowsError
         If a group has fewer rows than a component has variables, or fewer than 3 rows or clusters.
     RowGroupsError
@@ -160,13 +161,12 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         For missing values with ``na="raise"``.
 
     Notes
-    -----
-    The statistic of a variable and a component is sum_g (b_g - b)^2 / v_g, with the slope b_g of group g, its
-    variance v_g (HC0, or of clusters), and the weighted mean b. Labels of rows centred within groups are
-    permuted; because the statistic is studentised, the test is asymptotically valid even if variances and
-    sizes of groups differ (Janssen 1997; Chung and Romano 2013). P-values are adjusted by the step-down
-    maximum (Westfall and Young 1993). In simulations with 60 to 300 rows in each group, tests at level .05
-    rejected equal slopes in .03 to .06 of the data sets in which slopes were equal; see
+    ----- The statistic of a variable and a component is sum_g (b_g - b)^2 / v_g, with the slope b_g of group
+    g, its variance v_g (HC0, or cluster-robust), and the weighted mean b. Labels of rows centred within
+    groups are permuted; because the statistic is studentised, the test is asymptotically valid even if
+    variances and sizes of groups differ (Janssen 1997; Chung and Romano 2013). P-values are adjusted by the
+    step-down maximum (Westfall and Young 1993). In simulations with 60 to 300 rows in each group, tests at
+    level .05 rejected equal slopes in .03 to .06 of the data sets in which slopes were equal; see
     benchmarks/results/groups.md.
 
     A variable that is a multiple of the scores has the same slope in every group by definition, and no
@@ -222,19 +222,20 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
 
 @dataclass(frozen=True, eq=False)
 class _GroupedRows:
-    """Complete rows of groups.
+    """Complete rows with their groups.
 
     Attributes
     ----------
     Z : DataFrame of shape (n, p)
-        The rows centred within groups and, if asked for, scaled.
+        The rows, centred within groups and, if requested, scaled.
     raw : ndarray or scipy.sparse array of shape (n, p)
         The rows as given.
     group : Categorical of length n
     unit : ndarray of int, shape (n,), or None
         The cluster of each row.
     scale_of_fit : False or None
-        Whether the fit may warn of unequal variances: None if the call gave no scale.
+        The argument ``scale`` of the fit: None, which allows a warning about unequal variances, if the call
+        gave no scale, and False otherwise.
     """
 
     Z: pd.DataFrame
@@ -245,7 +246,7 @@ class _GroupedRows:
 
     @classmethod
     def read(cls, groups: hints.ByRow, data: Any, options: Mapping[str, Any]) -> _GroupedRows:
-        """Read rows with the options of the call, of which those on clusters, gaps and scale are for here."""
+        """Read rows with the options of the call; clusters, missing values and scale are handled here."""
         na, scale = options.get("na", "raise"), options.get("scale")
         if isinstance(na, str) and na in ("em", "pairwise"):
             raise OptionError(
@@ -274,7 +275,7 @@ class _GroupedRows:
 
     @property
     def still(self) -> np.ndarray:
-        """Whether each variable does not vary in each group, shape (G, p)."""
+        """Whether each variable is constant in each group, shape (G, p)."""
         rows = self.raw.toarray() if is_sparse(self.raw) else np.asarray(self.raw, dtype=float)
         is_constant = np.empty((len(self.group.categories), rows.shape[1]), dtype=bool)
         for number, marks in enumerate(is_constant):
@@ -283,9 +284,9 @@ class _GroupedRows:
         return is_constant
 
     def order_by_content(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return an order of the rows, and the numbers of their clusters in it, by the values of the rows.
+        """Return an order of the rows that depends only on their values, and their clusters in this order.
 
-        Neither depends on the order of the rows or on labels, so permutations do not.
+        The result, and therefore the permutations, do not depend on the given order of the rows or on labels.
         """
         keys = content_keys(self.raw)
         group_keys = sums_of_keys(keys, self.code)[self.code]
@@ -296,7 +297,7 @@ class _GroupedRows:
 
 
 def _table_and_options(data: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the table of a call, and the options that describe it, those of `Data` if it was given."""
+    """Return the table of a call and the options that describe it; a `Data` value contains both."""
     if not isinstance(data, Data):
         return data, given_of(**options)
     value = rows_of("compare_groups", data, options)
@@ -335,7 +336,7 @@ def _table_of(data: Any) -> frames.InputTable:
 
 
 def _labelled_rows(of_row: Mapping[str, pd.Categorical | None], na: str) -> np.ndarray:
-    """Return the places of the rows whose labels are known; raise RowGroupsError if all must be."""
+    """Return the positions of rows with known labels; raise RowGroupsError if `na` requires all labels."""
     labels_by_option = {option: labels for option, labels in of_row.items() if labels is not None}
     if na == "raise":
         for option, labels in labels_by_option.items():
@@ -344,7 +345,7 @@ def _labelled_rows(of_row: Mapping[str, pd.Categorical | None], na: str) -> np.n
 
 
 def _read(table: frames.InputTable, row_places: np.ndarray, options: Mapping[str, Any]) -> RowData:
-    """Return the rows at the places `row_places`, labelled by these."""
+    """Return the rows at the positions `row_places`, which become their labels."""
     scale, formula = options.get("scale"), options.get("formula")
     if isinstance(scale, str):
         raise OptionError(f"scale={shown(scale)} was given; give True, False, or one number for each column.")
@@ -355,7 +356,7 @@ def _read(table: frames.InputTable, row_places: np.ndarray, options: Mapping[str
         data_options = {name: value for name, value in options.items() if name not in ("clusters", "scale")}
         source = RowData.read(numbered, {**data_options, "scale": by})
         source.require_moments()
-    except MissingValuesError as error:  # whose advice is na='em'
+    except MissingValuesError as error:  # its message recommends na='em'
         drops = "give na='drop', which leaves out incomplete rows, or "
         drop = drops if error.has_complete_rows else ""
         raise MissingValuesError(
@@ -371,7 +372,7 @@ def _read(table: frames.InputTable, row_places: np.ndarray, options: Mapping[str
 
 
 def _whole_numbers(labels: pd.Categorical) -> pd.Categorical:
-    """Return labels in which 1.0, of a column of floats with missing values, is 1."""
+    """Return labels with 1.0, as in a column of floats with missing values, changed to 1."""
     if not pd.api.types.is_float_dtype(labels.categories):
         return labels
     numbers = labels.categories.to_numpy(dtype=float)
@@ -381,7 +382,7 @@ def _whole_numbers(labels: pd.Categorical) -> pd.Categorical:
 
 
 def _label(labels: pd.Categorical, number: Any) -> str:
-    """Return the label with a number, for messages."""
+    """Return the label with a given code as text for messages."""
     return shown(labels.categories.tolist()[int(number)])
 
 
@@ -405,7 +406,7 @@ def _require_several(counts: np.ndarray, group: pd.Categorical, unit: str) -> No
 
 
 def _clusters(values: pd.Categorical, group: pd.Categorical) -> np.ndarray:
-    """Return the cluster of each row as a number; raise an error unless each lies in one group."""
+    """Return the cluster of each row as a number; raise an error unless each cluster lies in one group."""
     values = values.remove_unused_categories()
     unit = np.asarray(values.codes, dtype=int)
     pairs = pd.DataFrame({"unit": unit, "group": group.codes}).drop_duplicates()

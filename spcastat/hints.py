@@ -1,8 +1,7 @@
 """Types of the arguments of public functions and methods, for signatures.
 
-Tables of optional libraries are described by what they can do, so that a type checker reports a wrong
-argument whichever libraries are installed. Keys of a TypedDict are keyword arguments that a function passes
-on.
+Tables of optional libraries are described by their methods, so that a type checker reports a wrong argument
+whichever libraries are installed. Keys of a TypedDict are keyword arguments that a function passes on.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ MethodName: TypeAlias = Literal[
 ]
 
 
-# Tables of optional libraries, by what they can do.
+# Tables of optional libraries, described by their methods.
 class ArrowTable(Protocol):  # polars.DataFrame, pyarrow.Table
     def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
     def to_pandas(self) -> pd.DataFrame: ...
@@ -115,7 +114,7 @@ class BatchSource(Protocol):  # a dataset of pyarrow
     def to_batches(self) -> Any: ...
 
 
-Matrix: TypeAlias = pd.DataFrame | NDArray[Any] | sparray | spmatrix  # scores come back as pandas
+Matrix: TypeAlias = pd.DataFrame | NDArray[Any] | sparray | spmatrix  # scores are returned in pandas types
 Table: TypeAlias = Matrix | ArrowTable
 Files: TypeAlias = Path | list[str] | list[PathLike[str]]
 Streams: TypeAlias = LazyTable | ArrowStream | BatchSource
@@ -137,7 +136,7 @@ OwnT = TypeVar("OwnT", bound=ArrowTable | DaskTable)
 
 
 class TableReading(TypedDict, total=False):
-    """How a table is read: what modifies formula= and scale=."""
+    """Options for reading a table, which supplement formula= and scale=."""
 
     center: bool | Vector
     blocks: Mapping[str, Labels] | None
@@ -147,7 +146,7 @@ class TableReading(TypedDict, total=False):
 
 
 class RowOptions(TableReading, total=False):
-    """How rows are read, weighted, cleaned and drawn: what modifies na= and weights=, and chunks."""
+    """Options for reading rows, which supplement na=: the EM model, passes over chunks, and robustness."""
 
     k_em: int | None
     passes: int | None
@@ -155,7 +154,7 @@ class RowOptions(TableReading, total=False):
 
 
 class SampleOptions(TypedDict, total=False):
-    """How rows were sampled: what weights mean, and which rows belong together."""
+    """Options that describe how rows were sampled: the meaning of weights, and which rows are dependent."""
 
     weights_are: WeightsAre
     clusters: ByRow | None
@@ -168,7 +167,7 @@ class LoadingsOptions(RowOptions, SampleOptions, total=False):
 
 
 class MatrixOptions(TypedDict, total=False):
-    """What is known of a covariance matrix, in functions that take rows or a matrix."""
+    """Options of a covariance matrix, in functions that accept rows or a matrix."""
 
     mean: Vector | None
     sd: Vector | None
@@ -187,9 +186,9 @@ class SupportRules(TypedDict, total=False):
 
 
 class TuningOptions(TypedDict, total=False):
-    """Options of methods that do not say how sparse a fit is.
+    """Options of methods other than the controls of sparsity.
 
-    Each method has defaults of its own; see `methods`.
+    Each method has its own defaults; see `methods`.
     """
 
     constraint: Literal["uncorrelated", "orthogonal"] | None
@@ -216,7 +215,7 @@ class TuningOptions(TypedDict, total=False):
 
 
 class MethodOptions(TuningOptions, total=False):
-    """All options of methods that are not arguments of spca(), controls of sparsity included."""
+    """All options of methods that are not arguments of spca(), including the controls of sparsity."""
 
     promise: Literal["every", "total"] | None
     total: int | None
@@ -237,7 +236,7 @@ class ScanOptions(DataOptions, SupportRules, TuningOptions, total=False):
     """Further keywords of choose() and spca_path(), which set the sparsity themselves."""
 
 
-# --- all keywords of functions that take a table or a formula first, but data= and formula= ---
+# --- all keywords of functions that take a table or a formula first, except data= and formula= ---
 
 
 class FitKeywords(SampleOptions, total=False):
@@ -376,7 +375,7 @@ class Changes(SpcaKeywords, MatrixOptions, total=False):
 
 # --- further arguments of plots ---
 
-#: Which rows a biplot names: a number, all or none, or texts for the rows.
+#: Which rows a biplot labels: a number of rows, all, none, or a text for each row.
 RowLabels: TypeAlias = "int | bool | list[str] | tuple[str, ...] | pd.Series"
 
 

@@ -29,8 +29,8 @@ def printable(value: object) -> str:
 def name_text(name: Hashable) -> str:
     """Return a name of any type as one line of printable characters: the tuple ``("a", 1)`` as "(a, 1)".
 
-    A moment at midnight is its date. A name with more than LONGEST_NAME characters is shortened in the
-    middle and ends in a checksum of the whole name, which distinguishes it from others.
+    A datetime at midnight is written as its date. A name with more than LONGEST_NAME characters is shortened
+    in the middle and ends in a checksum of the whole name, which distinguishes it from others.
     """
     if isinstance(name, tuple):
         return "(" + ", ".join(name_text(part) for part in name) + ")"
@@ -44,7 +44,7 @@ def name_text(name: Hashable) -> str:
 
 
 def stored_name(name: Any) -> Any:
-    """Return a name as files of fits hold it, which lack dates, bytes and other types: these become text."""
+    """Return a name as files of fits store it; dates, bytes and some other types become text."""
     if isinstance(name, tuple):
         return tuple(stored_name(part) for part in name)
     if isinstance(name, float) and np.isnan(name):
@@ -54,7 +54,7 @@ def stored_name(name: Any) -> Any:
 
 
 def flat_labels(index: pd.Index) -> pd.Index:
-    """Return labels as objects, tuples for several levels, since pandas looks for no tuples among text."""
+    """Return labels as objects, with tuples for several levels, since pandas finds no tuples among text."""
     return pd.Index(index.to_flat_index(), dtype=object, tupleize_cols=False)
 
 
@@ -89,9 +89,9 @@ def short_names(
 
     A longer name keeps its head and ends in "…". Names that begin alike keep as much of the head as there is
     room for, and the words in which they differ: "Percentag…Asian students", "Percentag…minority teachers".
-    Names that still look alike keep the first letters of both, "wor…concav…", or their head and end,
-    "worst…avity". Only names for which that is not enough, too, end in their position, counted from one:
-    "geneexpression… #17".
+    Labels that are still equal are replaced by the first letters of the name and of the differing words,
+    "wor…concav…", or by the head and the end of the name, "worst…avity". If these are equal, too, the label
+    ends in the position of the name, counted from one: "geneexpression… #17".
 
     Parameters
     ----------
@@ -128,9 +128,9 @@ def short_names(
 
 #: A word with the separators around it.
 WORD = re.compile(r"[\s_.\-]*[^\s_.\-]+[\s_.\-]*")
-#: What is not left at the end of a shortened text.
+#: Characters that are removed from the end of a shortened text.
 WORD_SEPARATORS = " _.,(…"
-#: A head of fewer characters says nothing and is left out.
+#: Smallest length of a head; shorter ones are not informative and are left out.
 SHORTEST_HEAD = 5
 
 
@@ -140,7 +140,7 @@ def _head(text: str, limit: int) -> str:
 
 
 def _with_first_letters(text: str, label: str, limit: int) -> str:
-    """Return a label that is only a difference, "…concave…", with the first letters of the text before it."""
+    """Return a label that is only a difference, "…concave…", preceded by the first letters of the text."""
     start = text.find(label.strip("…"))
     letters = text[: max(min(limit // 3, start), 0)].rstrip(WORD_SEPARATORS)
     if not label.startswith("…") or not letters:
@@ -149,7 +149,7 @@ def _with_first_letters(text: str, label: str, limit: int) -> str:
 
 
 def _told_apart(labels: Sequence[str], other_labels: Sequence[str]) -> list[str]:
-    """Return the labels, and in place of equal ones the other ones that differ from all."""
+    """Return the labels, with equal ones replaced by those `other_labels` that differ from all labels."""
     counts = Counter(labels)
     members: dict[str, list[int]] = {}
     for i, label in enumerate(labels):
@@ -185,7 +185,7 @@ def _heads_and_differences(texts: Sequence[str], limit: int) -> list[str]:
             continue
         difference = "".join(words[start:end]).strip(WORD_SEPARATORS)
         if start and len(words[start - 1]) + len(difference) < limit - SHORTEST_HEAD - 3:
-            # the word before says of what: "wave 1", not "1"
+            # the preceding word is needed to understand the difference: "wave 1", not "1"
             difference = "".join(words[start - 1 : end]).strip(WORD_SEPARATORS)
         room = limit - 1 - len(difference)
         head = text[:room].rstrip(WORD_SEPARATORS) if room >= SHORTEST_HEAD else ""

@@ -1,4 +1,4 @@
-"""Sparse loadings, the other sense of sparse PCA: variables depend on few components."""
+"""Sparse loadings, the other sense of sparse PCA, in which each variable depends on few components."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     formula, scale, na, weights
         As for :func:`rows`.
     n_init : int, optional
-        Number of starts; 30 by default: the principal components, their varimax rotation, and random
-        rotations of them.
+        Number of starts; 30 by default. The starts are the principal components, their varimax rotation, and
+        random rotations of them.
     rng : None, int or numpy Generator
         Seed of the random rotations. None uses a fixed seed.
     progress : None, bool or callable
@@ -121,9 +121,9 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     Notes
     -----
     Adachi and Trendafilov (2016), Computational Statistics 31, minimise |X - T P'|^2 subject to T'T = (n - 1)
-    I and the numbers of nonzeros of P. For given P the best scores are X W with W = P (P'SP)^(-1/2), where S
-    is the covariance matrix. For given scores the best nonzero loadings are the covariances of the scores
-    with the variables. The loss is the total variance less the sum of squared loadings, so explained
+    I and to given numbers of nonzeros in P. For given P the best scores are X W with W = P (P'SP)^(-1/2),
+    where S is the covariance matrix. For given scores the best nonzero loadings are the covariances of the
+    scores with the variables. The loss is the total variance less the sum of squared loadings, so explained
     variances add up over components and variables. The search repeats these two steps from `n_init` starts,
     and then exchanges nonzeros with zeros in the best local optima as long as this improves them. The result
     need not be the global optimum.
@@ -176,7 +176,7 @@ def sparse_loadings_cov(
     k : int
         Number of components.
     card : int, sequence of k ints, or mapping, optional
-        Number of nonzero loadings, of all components or of each.
+        Number of nonzero loadings: one number for all components, or one for each.
     total : int, optional
         Number of nonzero loadings of all components together, instead of `card`.
     variance : float in (0, 1], optional
@@ -197,7 +197,7 @@ def sparse_loadings_cov(
     Returns
     -------
     SparseLoadings
-        Without `scores` and `biplot`, which need rows.
+        The fit. `scores` and `biplot` need rows, so this fit does not have them.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def sparse_loadings_cov(
 
 
 def _fitted(function: Any, data: Data, arguments: tuple[Any, ...]) -> SparseLoadings:
-    """Check the arguments k, card, total, variance, n_init and rng, fit, and return the result."""
+    """Check the arguments k, card, total, variance, n_init and rng, fit the loadings, and return them."""
     request = requested(*arguments, p=data.p, function=function.__name__)
     data = data.for_components(request.k)
     data.warn_of_variances()

@@ -5,18 +5,18 @@ loadings `V` and either rows `X` or a covariance matrix `S` and returns a fracti
 (`relative_adjusted`: of the variance that dense PCA explains). ``fit.measure()`` accepts their names. All
 tables, plots, comparisons and files read the list `MEASURES`.
 
-Adjusted variance: the variance of each score that earlier scores do not explain. Zou, Hastie and Tibshirani
-(2006): with the QR decomposition XV = QR, the adjusted variance of component j is R_jj^2 / (n - 1). It
-depends on the order of the components. Its share of the total variance is the CPEV of Dou, Dai, Xu and Zhang;
-its share of the variance that the same number of dense principal components explains is the relative adjusted
-variance of He, Monteiro and Park (2010), equation 4.15.
+Adjusted variance is the variance of each score that earlier scores do not explain (Zou, Hastie and
+Tibshirani, 2006): with the QR decomposition XV = QR, the adjusted variance of component j is
+R_jj^2 / (n - 1). It depends on the order of the components. Its share of the total variance is the CPEV of
+Dou, Dai, Xu and Zhang; its share of the variance that the same number of dense principal components explains
+is the relative adjusted variance of He, Monteiro and Park (2010), equation 4.15.
 
-PEV and RRE: how well the projection on the loadings reconstructs the rows. Zhao, Meng, Xu and Gao (2015),
-section 3.2. With X_hat = X V (V'V)^-1 V', PEV is the variance of X_hat divided by the total variance, and
-RRE = ||X - X_hat||_F / ||X||_F, so that PEV = 1 - RRE^2.
+PEV and RRE measure how well the projection on the loadings reconstructs the rows (Zhao, Meng, Xu and Gao,
+2015, section 3.2). With X_hat = X V (V'V)^-1 V', PEV is the variance of X_hat divided by the total variance,
+and RRE = ||X - X_hat||_F / ||X||_F, so that PEV = 1 - RRE^2.
 
-Least-squares share: the share of the total variance that regressions of all variables on the k scores XV
-explain, as in Merola's least-squares sparse PCA. It is never less than PEV.
+The least-squares share is the share of the total variance that regressions of all variables on the k scores
+XV explain, as in Merola's least-squares sparse PCA. It is never less than PEV.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def best_order(C: np.ndarray) -> np.ndarray:
     -------
     ndarray of int, shape (k,)
         For up to five components the best of all orders; for more, an order that no exchange of two
-        components improves. If no other order is better by more than rounding, it is the present order.
+        components improves. It is the given order if no other order is better by more than rounding.
     """
     k = len(C)
     order = np.arange(k)
@@ -275,7 +275,7 @@ SHARE_ROUNDING = 1e-7
 
 
 def share_of_total(shares: np.ndarray) -> np.ndarray:
-    """Return shares in which an excess over one that is rounding is left out."""
+    """Return shares in which values that exceed one only by rounding are replaced by one."""
     return np.where((shares > 1.0) & (shares < 1.0 + SHARE_ROUNDING), 1.0, shares)
 
 
@@ -308,7 +308,7 @@ def pev(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> An
     Returns
     -------
     float or ndarray
-        A fraction of the total variance, at most that of the first k dense principal components.
+        A fraction of the total variance, at most the PEV of the first k dense principal components.
 
     Raises
     ------
@@ -365,7 +365,7 @@ MEASURES: dict[MeasureName, Measure] = {
 
 
 def measure_named(name: str) -> Measure:
-    """Return the measure with a name that has been checked."""
+    """Return the measure with this name, which must be valid."""
     return MEASURES[cast("MeasureName", name)]
 
 

@@ -1,4 +1,4 @@
-"""Long work: functions report their stages, which a listener shows, and share draws among processes.
+"""Progress reports of long computations, and the distribution of their parts among processes and threads.
 
 Work is reported with :func:`stage`, which costs nothing without a listener. The listener is a context
 variable, so that no function has to pass it on.
@@ -33,7 +33,7 @@ DELAY = 0.5
 
 @dataclass(frozen=True)
 class Step:
-    """The state of a stage of work, with which a function given as ``progress=`` is called.
+    """The state of a stage of work, which is passed to a function given as ``progress=``.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Step:
         What is being done, such as ``"means and cross-products"``.
     done : int
     total : int or None
-        None if it is not known beforehand.
+        None if the total is not known in advance.
     unit : str
         What is counted, in the plural: ``"rows"``, ``"chunks"``, ``"rounds"``.
     ended : bool
@@ -80,7 +80,7 @@ def listening(progress: Any) -> Iterator[None]:
     Raises
     ------
     OptionError
-        For anything else.
+        If `progress` is none of these.
     """
     if progress is False or (progress is None and (_listener.get() is not None or not _watched())):
         yield
@@ -154,7 +154,7 @@ def _size() -> dict[str, int]:
 
 
 class _Bars:
-    """A tqdm bar for each stage; bars of nested stages are below, and disappear when these end.
+    """A tqdm bar for each stage; the bar of a nested stage is shown below, and disappears when it ends.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class _Bars:
 
 # --- processes that share draws and fits ----------------------------------------------------------
 # The result of a draw depends only on its number, and therefore not on the distribution of draws among
-# processes. These are started by joblib, so that scripts need no ``if __name__ == "__main__"``.
+# processes. joblib starts the processes, so that scripts need no ``if __name__ == "__main__"``.
 
 
 #: The largest number of processes.
@@ -240,7 +240,7 @@ def workers(n_jobs: Any) -> int:
     Raises
     ------
     OptionError
-        For anything but a whole number from 1 to MOST_WORKERS, or -1.
+        If `n_jobs` is not a whole number from 1 to MOST_WORKERS, or -1.
     """
     if is_whole(n_jobs) and n_jobs == -1:
         import joblib
@@ -287,7 +287,7 @@ def run_jobs(
     Returns
     -------
     Finished
-        All results; after Ctrl-C, those finished so far.
+        All results; after Ctrl-C, the results finished so far.
 
     Raises
     ------
@@ -320,14 +320,14 @@ def run_jobs(
     return Finished([completed[number] for number in sorted(completed)], n - first)
 
 
-#: Batches at least, if there are so many draws, so that two processes share them. Halves of breast cancer
-#: and of 100 variables, and folds of breast cancer, took .96 to 1.01 of the time of one batch so, and 1.06 to
-#: 1.12 with four.
+#: Smallest number of batches, if there are enough draws, so that two processes share the draws. With two
+#: batches, halves of breast cancer and of 100 variables, and folds of breast cancer, took .96 to 1.01 of the
+#: time of one batch; with four batches they took 1.06 to 1.12 of it.
 LEAST_BATCHES = 2
 
 
 def _even_size(n: int, size_limit: int) -> int:
-    """Return the size of batches of n draws, all but the last, with at most so many draws each."""
+    """Return the number of draws in each batch but the last, which is at most `size_limit`."""
     return max(1, math.ceil(n / max(math.ceil(n / size_limit), LEAST_BATCHES)))
 
 
@@ -346,11 +346,12 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_jobs: in
     Parameters
     ----------
     work : callable
-        Spends its time in NumPy's functions on large arrays, during which other threads can run. Threads need
-        no copies of these arrays and start at once, unlike processes. It must not change what it reads.
+        A function that spends its time in NumPy's functions on large arrays, during which other threads can
+        run. Threads need no copies of these arrays and start at once, unlike processes. It must not change
+        the arrays that it reads.
     items : iterable
     n_jobs : int
-        Number of threads; with 1, results are computed one at a time as they are taken.
+        Number of threads; with 1, each result is computed when it is requested.
     """
     if n_jobs == 1:
         yield from map(work, items)
@@ -362,9 +363,10 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_jobs: in
 
 
 def beside(work: Callable[[], Result], n_jobs: int) -> Callable[[], Result]:
-    """Return a function that returns the result of `work`, which runs meanwhile in another thread.
+    """Return a function that returns the result of `work`, which runs in another thread in the meantime.
 
-    With one job it runs when the result is asked for. It must be as for :func:`in_threads`.
+    With one job, `work` runs when the result is requested. The requirements on `work` are the same as for
+    :func:`in_threads`.
     """
     if n_jobs == 1:
         return work
@@ -399,10 +401,10 @@ def _in_processes(work: Callable[[range], list[Any]], batches: list[range], n_jo
 
 @contextmanager
 def _dropped_work_unreported() -> Iterator[None]:
-    """Do not report that joblib's thread looked for work which was dropped when the processes were ended.
+    """Do not report an error of joblib's thread about work that was dropped when the processes were ended.
 
-    At an interruption that thread drops the work that waits, ends the processes, and then, if the number of a
-    piece of this work is still in its queue, fails with a KeyError.
+    After an interruption this thread drops the waiting work and ends the processes. If the number of a
+    dropped piece of work is still in its queue, the thread then fails with a KeyError.
     """
     report = threading.excepthook
 

@@ -1,4 +1,4 @@
-"""Principal variables: which variables to keep, so they reproduce all."""
+"""Principal variables: the variables to keep so that all variables are reproduced well."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["principal_variables", "principal_variables_cov"]
 
-#: Folds of the rows, and resamples of them, where a search of the usual effort has random starts.
+#: Default numbers of folds and of resamples, for data on which the default search has random starts.
 DEFAULT_FOLDS, DEFAULT_RESAMPLES = 5, 50
-#: Arguments that are part of the call.
+#: Arguments that determine the choice.
 CALL_ARGUMENTS = ("m", "k", "share", "budget", "cost", "include", "exclude", "together", "effort")
 
 
@@ -128,7 +128,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     n_resamples : int, optional
         Number of resamples of the rows, which show how often each variable is chosen; 0 omits these
         frequencies. By default 50 with up to 200 variables, and 0 with more. ``stability()`` of the result
-        also computes it.
+        also computes them.
     rng : None, int or numpy Generator
         Seed of random starts, folds and resamples. None uses a fixed seed.
     progress : None, bool or callable
@@ -150,17 +150,18 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     ComponentsError
         If `m` variables cannot give `k` scores.
     CardinalityError
-        If there are fewer than `m` variables to choose from, or fewer determine all others.
+        If there are fewer than `m` variables to choose from, or fewer already determine all others.
     SpcaError
         The base class of all errors; see :mod:`spcastat.errors`.
 
     Notes
     -----
-    U are the variables kept, S_UU = LL' their covariance matrix, and F = L^-1 S_U. their covariances with all
-    variables. Without `k` the share is |F|^2 / tr S, the share of variance that regressions of all variables
-    on U explain (McCabe 1984, second criterion; the square of RM of Cadima and Jolliffe 2001). With `k` it is
-    the sum of the k largest eigenvalues of FF' over tr S (reduced-rank regression; modified PCA of Tanaka and
-    Mori 1997). Adding a variable never decreases the share, which is at most the share of PCA.
+    Let U be the variables kept, S_UU = LL' their covariance matrix, and F = L^-1 S_U., where S_U. contains
+    their covariances with all variables. Without `k` the share is |F|^2 / tr S, the share of variance that
+    regressions of all variables on U explain (McCabe 1984, second criterion; the square of RM of Cadima and
+    Jolliffe 2001). With `k` it is the sum of the k largest eigenvalues of FF' over tr S (reduced-rank
+    regression; modified PCA of Tanaka and Mori 1997). Adding a variable never decreases the share, which is
+    at most the share of PCA.
 
     The search adds the best variable one at a time. It also starts from larger sets, which it reduces, and
     from random sets, and exchanges variables until no exchange improves the share. A branch and bound search
@@ -242,7 +243,7 @@ def principal_variables_cov(
     Returns
     -------
     PrincipalVariablesResult
-        Without held-out shares, which need rows.
+        The choice, without held-out shares, which need rows.
 
     Raises
     ------
@@ -292,7 +293,7 @@ def _selection(
 
 
 def _folds(data: Data, request: KeepRequest, folds: int | None, usual: int, seed: int) -> list[assessed.Fold]:
-    """Return the folds; none if they were not asked for and the data cannot be divided."""
+    """Return the folds; none if they were not requested and the data cannot be divided."""
     if folds == 0 and request.share is None:
         return []
     count = folds or usual
@@ -309,7 +310,7 @@ def _folds(data: Data, request: KeepRequest, folds: int | None, usual: int, seed
 def _with_frequencies(
     state: FitState, data: Data, request: KeepRequest, draws: int, seed: int, *, is_required: bool
 ) -> FitState:
-    """Return the choice with frequencies in resamples, if there is something to draw from."""
+    """Return the choice with frequencies in resamples, if the data can be resampled."""
     if not draws:
         return state
     try:

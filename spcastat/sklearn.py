@@ -88,7 +88,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     method : str, optional
         A name in :func:`spcastat.methods`; "joint" by default.
     objective : {"adjusted", "pev", "least_squares"}, optional
-        What is maximised, for methods with this option.
+        The measure that is maximised, for methods with this option.
     effort : {"quick", "auto", "thorough"}, optional
         How long "joint" searches; "auto" by default.
     constraint : {"uncorrelated", "orthogonal"}, optional
@@ -121,7 +121,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     na : {"raise", "em", "pairwise"}
         How to treat missing values (NaN) in `fit` and `transform`: raise an error; use the covariances and
         scores expected given the measured values; or compute each covariance from the rows in which both
-        variables, and return NaN for a score if a variable of its component is missing. See
+        variables are measured, and return NaN for a score if a variable of its component is missing. See
         :func:`spcastat.spca`.
     k_em : int, optional
         Rank of the EM model; `n_components` by default.
@@ -129,10 +129,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Whether `sample_weight` in `fit` is the number of equal rows, or the weights of a survey. See
         :func:`spcastat.spca`.
     block_length : int or "auto", optional
-        For dependent rows in the order of time, for the draws of `result_`. See :func:`spcastat.spca`.
+        Length of blocks of dependent rows in the order of time, for the resampling methods of `result_`. See
+        :func:`spcastat.spca`.
     robust : {False, True, "cells", "rows"}
-        Whether outlying cells are pulled in, also by `transform`, and outlying rows have no weight in `fit`;
-        see :func:`spcastat.rows`.
+        Whether outlying cells are replaced by less extreme values, also in `transform`, and outlying rows get
+        zero weight in `fit`; see :func:`spcastat.rows`.
     options : dict, optional
         Further options of the method, such as ``{"order": "best"}``; see :func:`spcastat.methods`.
 
@@ -151,7 +152,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Number of iterations; 1 for a method that does not iterate.
     result_ : SpcaResult
         The fit itself, with its tables and plots. In a pickled or copied estimator it has no data, like a fit
-        from a file.
+        that was loaded from a file.
     n_features_in_, feature_names_in_
         As in all scikit-learn estimators.
 
@@ -160,8 +161,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     `transform` is the plain projection of the centred and scaled rows, as ``SpcaResult.transform`` gives it:
     the score of a component with four nonzeros depends on four features. As scikit-learn demands, the
     estimator gets all features, without missing values unless `na` allows them; ``result_.transform`` needs
-    only the features with nonzero loadings. (The ``SparsePCA`` of scikit-learn solves a ridge regression
-    there.)
+    only the features with nonzero loadings. (In `transform`, the ``SparsePCA`` of scikit-learn solves a ridge
+    regression.)
 
     Examples
     --------
@@ -257,13 +258,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             features.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Nonnegative weights, as `weights` of :func:`spcastat.spca`: by default a row of weight 2 counts as
-            two rows. The name of a column of `X` is not accepted.
+            Nonnegative weights, as for `weights` of :func:`spcastat.spca`: by default a row of weight 2
+            counts as two rows. The name of a column of `X` is not accepted.
         groups, strata : array-like of shape (n_samples,), optional
-            Labels of the samples that belong together, as `clusters` of :func:`spcastat.spca`, and of the
-            strata of the sample, for the draws of `result_`. The name of a column of `X` is not accepted.
+            Labels of the samples that belong together (`clusters` of :func:`spcastat.spca`), and of the
+            strata of the sample, for the resampling methods of `result_`. The name of a column of `X` is not
+            accepted.
         imputations : list of array-like of shape (n_samples, n_features), optional
-            Multiple imputations of `X`, as `imputations` of :func:`spcastat.spca`, which are fitted.
+            Multiple imputations of `X`, to which the components are fitted; see `imputations` of
+            :func:`spcastat.spca`.
 
         Returns
         -------
@@ -295,7 +298,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 raise RowGroupsError(
                     f"{name}={shown(labels)} was given to fit(); give one label for each row, not a name."
                 )
-            if labels is not None:  # labels of a Series play no part, as in scikit-learn
+            if labels is not None:  # the index of a Series is ignored, as in scikit-learn
                 given[option] = labels.to_numpy() if isinstance(labels, pd.Series | pd.Index) else labels
         table = self._rows(X, rows) if imputations is None else None
         if imputations is not None:
@@ -323,7 +326,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.result_.transform(rows, na=self.na).to_numpy()
 
     def inverse_transform(self, X: Matrix) -> np.ndarray:
-        """Return the rows, shape (n_samples, n_features), in the span of the loadings with given scores.
+        """Return the rows with given scores in the span of the loadings, shape (n_samples, n_features).
 
         Parameters
         ----------
@@ -385,13 +388,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return checked rows; with `gaps`, values may be missing."""
         how["accept_sparse"] = False if gaps else ("csr", "csc")
         remedy = (
-            "SparsePCA takes with na='em' (expected values given the measured ones) or na='pairwise'; or "
+            "SparsePCA accepts with na='em' (expected values given the measured ones) or na='pairwise'; or "
             "leave these rows out"
         )
         return _validated(self, X, gaps, remedy, **how)
 
     def _rows(self, X: Any, rows: Any) -> Any:
-        """Return checked rows as data of spca(), square ones with the row labels of a frame.
+        """Return checked rows as data for spca(); a square table keeps the row labels of its frame.
 
         Raises
         ------
@@ -509,7 +512,7 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
     budget : float, optional
         Instead of `m`: the largest total cost of the features kept.
     cost : dict, optional
-        Costs of features by name, others 1. Names of features of an array are x1, x2, ...
+        Costs of features by name; other features cost 1. Features of an array are called x1, x2, ...
     include, exclude : list of names, optional
         Features that are always kept, and features that are never kept.
     together : dict of str to list of names, optional
@@ -526,7 +529,7 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
     support_ : ndarray of bool, shape (n_features,)
         Which features are kept; also ``get_support()``.
     share_ : float
-        The share of the variance of all features that those kept reproduce.
+        The share of the variance of all features that the features kept reproduce.
     result_ : spcastat.PrincipalVariablesResult
         The choice itself, with its tables and plots, without held-out shares and frequencies.
     n_features_in_, feature_names_in_
@@ -595,10 +598,10 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
             features.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Nonnegative weights, as `weights` of :func:`spcastat.principal_variables`.
+            Nonnegative weights, as for `weights` of :func:`spcastat.principal_variables`.
         imputations : list of array-like of shape (n_samples, n_features), optional
-            Multiple imputations of `X`, as `imputations` of :func:`spcastat.rows`, from which features are
-            chosen.
+            Multiple imputations of `X`, from which features are chosen; see `imputations` of
+            :func:`spcastat.rows`.
         """
         table = self._table(X, imputations is not None, ensure_min_samples=2)
         options = self.get_params(deep=False)
@@ -620,7 +623,7 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
     def _table(self, X: Any, gaps: bool, **how: Any) -> Any:
         """Return checked rows, as a frame unless they are sparse without names."""
         remedy = (
-            "PrincipalVariables does not take: impute them before, or give multiple imputations of X, "
+            "PrincipalVariables does not accept: impute them before, or give multiple imputations of X, "
             "fit(X, imputations=frames)"
         )
         values = _validated(self, X, gaps, remedy, accept_sparse=("csr", "csc"), **how)
@@ -635,7 +638,7 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
         return pd.DataFrame(values, index=index, columns=columns)
 
     def inverse_transform(self, X: Table) -> np.ndarray:
-        """Return all features, reproduced from those kept, shape (n_samples, n_features).
+        """Return all features, reproduced from the features kept, shape (n_samples, n_features).
 
         Parameters
         ----------
