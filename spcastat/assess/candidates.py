@@ -1,7 +1,7 @@
-"""The candidates of a choice: three families of fits, their errors and criteria, and the choice between them.
+"""The candidates of a choice: three families of fits, their errors and criteria, and the choice among them.
 
-Candidates have equal cardinalities, cardinalities read from rotated loadings, or partition the variables, of
-which those with the smallest loadings may be left out.
+A candidate has equal cardinalities, has cardinalities taken from rotated loadings, or is a partition of the
+variables, from which the variables with the smallest loadings may be left out.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ FAMILIES = ("equal", "rotated", "partition")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A number of nonzero loadings, or of groups of variables, in each component.
+    """The number of nonzero loadings, or of groups of variables, in each component.
 
     Attributes
     ----------
     card : tuple of k ints
     family : {"equal", "rotated", "partition"}
-        Cardinalities are equal, or those of the largest rotated loadings, or every variable is on one
-        component at most.
+        "equal": all cardinalities are equal; "rotated": they are the numbers of the largest rotated loadings
+        in each component; "partition": every variable is in at most one component.
     """
 
     card: CardinalitySet
@@ -79,7 +79,7 @@ class Candidate:
         return sum(self.card)
 
     def is_whole(self, p: int) -> bool:
-        """Whether it is a partition of all p variables."""
+        """Whether the candidate is a partition of all p variables."""
         return self.family == "partition" and self.size == p
 
 
@@ -92,16 +92,16 @@ class Candidates:
     op : Operator
         Operator of all rows.
     fitter : Fitter
-        How cardinalities are fitted.
+        The fitter of given cardinalities.
     n : float or None
         Number of rows, or sum of their weights; None if not known for a covariance matrix.
     folds : Folds or None
-        None without cross-validation.
+        The folds; None without cross-validation.
     n_jobs : int
     groups : int or None
         Number of groups, if cardinalities count groups of variables.
     found : list of Candidate
-        In the order of the table: ascending numbers of loadings.
+        The candidates in the order of the table, by ascending numbers of loadings.
     """
 
     op: Operator
@@ -122,7 +122,7 @@ class Candidates:
         return sets_of([self.op], self.fitter.k)
 
     def add(self, cards: Sequence[CardinalitySet]) -> None:
-        """Fit cardinalities, in ascending order, to all rows and without each fold."""
+        """Fit cardinalities, in ascending order, to all rows and to the rows outside each fold."""
         with stage("fits to all rows", len(cards), "fits") as advance:
             (full_fits,) = self.fitter.paths([self.op], cards)
             advance(len(cards))
@@ -133,20 +133,20 @@ class Candidates:
         self._store(candidates, full_fits, errors)
 
     def add_partitions(self, numbers: Sequence[int]) -> None:
-        """Fit partitions with these numbers of variables, to all rows and without each fold."""
+        """Fit partitions with these numbers of variables to all rows and to the rows outside each fold."""
         k = self.fitter.k
         groups, full_fits = pruned(self.all_rows, k, numbers)
         fitted = partial(_pruned_outside, k, numbers, groups[0])
         self._add_supports("partition", list(full_fits[:, 0]), fitted)
 
     def add_rotated(self, numbers: Sequence[int]) -> None:
-        """Store the largest rotated loadings of all rows and without each fold."""
+        """Store the largest rotated loadings for all rows and for the rows outside each fold."""
         k = self.fitter.k
         full_fits = truncated_rotated(self.all_rows, k, numbers)
         self._add_supports("rotated", list(full_fits[:, 0]), partial(_rotated_outside, k, numbers))
 
     def _add_supports(self, family: str, full_fits: Sequence[np.ndarray], fitted: Any) -> None:
-        """Store fits of a family to all rows; `fitted` makes those without each fold."""
+        """Store fits of a family to all rows; `fitted` computes the fits to the rows outside each fold."""
         fits = [V[:, np.argsort(-self.op.forms(V), kind="stable")] for V in full_fits]
         candidates = [Candidate(tuple(np.count_nonzero(V, axis=0).tolist()), family) for V in fits]
         errors = None
@@ -179,7 +179,7 @@ class Candidates:
 
     @property
     def errors(self) -> Errors:
-        """The errors of the candidates, followed by those of dense PCA."""
+        """The errors of the candidates, followed by the errors of dense PCA."""
         assert self.dense_errors is not None
         press = [*(self.press[candidate] for candidate in self.found), self.dense_errors.press[:, :, 0]]
         return replace(self.dense_errors, press=np.stack(press, axis=2))
@@ -191,7 +191,7 @@ class Candidates:
 
     @property
     def cells(self) -> int:
-        """The number of all loadings, or of all groups of loadings."""
+        """The number of all loadings, zero or not, or of all groups of loadings."""
         return (self.groups or self.op.p) * self.fitter.k
 
     @property
@@ -248,20 +248,21 @@ def _with_pca(V: np.ndarray, dense: np.ndarray) -> list[list[np.ndarray]]:
 
 @dataclass(frozen=True)
 class Selected:
-    """A choice among candidates.
+    """The candidate that was chosen, and how others compare.
 
     Attributes
     ----------
     place, best : int
-        Indices of the choice, and of the best value.
+        Indices of the chosen candidate and of the candidate with the best value.
     price : float
         Required improvement per further loading under the rule "worth", as a share of the mean improvement
         per loading.
     by_division : tuple of int
-        Indices of the choices by the same rule for every division into folds; empty for other criteria.
+        Indices of the candidates that the same rule chooses for each division into folds alone; empty without
+        cross-validation.
     alike : tuple of int
-        Indices of the other candidates whose errors differ from that of the choice by at most one standard
-        error of the difference, paired by fold; empty for other criteria.
+        Indices of the other candidates whose errors differ from the error of the chosen candidate by at most
+        one standard error of the difference, paired by fold; empty without cross-validation.
     """
 
     place: int
@@ -282,9 +283,9 @@ class Compared:
     repeats : int
         Number of divisions into folds.
     groups : int or None
-        Number of groups of variables, if cardinalities count these.
+        Number of groups of variables, if cardinalities count groups.
     remark : str
-        How often variables do not vary outside a fold.
+        A sentence that reports how often variables do not vary outside a fold, or "".
     """
 
     found: Candidates
@@ -305,8 +306,8 @@ def select(candidates: Candidates, by: str, rule: str, share: float) -> Selected
     rule : str
         For "cv" and "ebic": see :func:`spcastat.assess.cross_validation.by_errors`.
     share : float
-        For "variance" the share of dense PCA's variance to keep, and for the rule "keep" that of the best
-        prediction.
+        The share to keep: for "variance", of the variance that dense PCA explains, and for the rule "keep",
+        of the best prediction.
     """
     sizes, limit = candidates.sizes, Limit(candidates.cells, share)
     if by == "cv":
@@ -398,9 +399,9 @@ def ebic(
 
     Notes
     -----
-    n (log |Sigma| + tr Sigma^-1 S) + sum c_j log n + 2 sum log C(p, c_j): Chen and Chen (2008), "Extended
-    Bayesian information criteria for model selection with large model spaces", with gamma = 1. The last term
-    accounts for the number of supports among which the fit was selected.
+    The EBIC is n (log |Sigma| + tr Sigma^-1 S) + sum c_j log n + 2 sum log C(p, c_j) (Chen and Chen 2008,
+    "Extended Bayesian information criteria for model selection with large model spaces", with gamma = 1). The
+    last term accounts for the number of supports among which the fit was selected.
     """
     p, counts = groups or (model.p, nonzeros)
     choices = gammaln(p + 1) - gammaln(counts + 1) - gammaln(p - counts + 1)
@@ -408,10 +409,11 @@ def ebic(
 
 
 def bic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
-    """Return log of the mean squared residual + nonzeros log(np) / (np): Allen and Maletic-Savatic (2011).
+    """Return the BIC: log of the mean squared residual + nonzeros log(np) / (np).
 
-    "Sparse non-negative generalized PCA with applications to metabolomics", Bioinformatics 27, for all
-    components at once; the residual is that of the projection of X on the span of the loadings.
+    The criterion of Allen and Maletic-Savatic (2011), "Sparse non-negative generalized PCA with applications
+    to metabolomics", Bioinformatics 27, is computed for all components at once, with the residuals of the
+    projection of X on the span of the loadings.
     """
     cells = n * model.p
     residual_variance = max(model.total - model.span_variance, np.finfo(float).tiny) / model.p
@@ -421,25 +423,25 @@ def bic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
 # --- comparison of families ----------------------------------------------------------------------
 
 
-#: Equal cardinalities that are compared, besides all variables.
+#: Equal cardinalities that are compared, besides the number of all variables.
 GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 150, 200)
 
 
 @dataclass(frozen=True)
 class CandidateTuning:
-    """How many candidates are compared; benchmarks/results/trust.md shows what is chosen.
+    """Constants of the number of candidates; benchmarks/results/trust.md shows the resulting choices.
 
     Attributes
     ----------
     all_cards : int
-        For up to so many variables all equal cardinalities are compared, not only those of GRID.
+        Largest number of variables for which all equal cardinalities are compared, not only those in GRID.
     sizes : int
-        Numbers of cardinalities from rotated loadings, and of partitions.
+        Number of cardinalities from rotated loadings, and number of partitions.
     repeats : int
-        Default number of divisions into folds, if that takes little time.
+        Default number of divisions into folds, if they take little time.
     few_cells : int
-        Up to this many cells of the data, several divisions into folds make a difference, and take little
-        time.
+        Largest number of cells of the data for which several divisions into folds make a difference, and take
+        little time.
     """
 
     all_cards: int = 15
@@ -453,18 +455,18 @@ CANDIDATES = CandidateTuning()
 
 @dataclass(frozen=True)
 class Settings:
-    """The checked arguments of `choose` on how cardinalities are chosen.
+    """The checked arguments of `choose` that determine how cardinalities are chosen.
 
     Attributes
     ----------
     by : str or None
-        None for the default of the data.
+        The criterion; None for the default of the data.
     rule, family : str
     share : float or None
-        None for the default of the rules that keep a share.
+        The share to keep; None for the default.
     folds : int
     repeats : int or None
-        None for the default number.
+        Number of divisions into folds; None for the default.
     jobs, seed : int
     """
 
@@ -479,11 +481,11 @@ class Settings:
 
     @property
     def share_kept(self) -> float:
-        """The share that rules keep which keep one."""
+        """The share to keep, for criteria and rules that keep a share."""
         return 0.9 if self.share is None else self.share
 
     def with_criterion(self, data: Data) -> Settings:
-        """Return the settings with the criterion of the data; raise OptionError for rules without it."""
+        """Return the settings with a criterion; raise OptionError if `rule` or `share` do not suit it."""
         by = data.usual_criterion if self.by is None else one_of("by", self.by, CRITERIA)
         if by == "cv":
             data.require_folds()
@@ -519,7 +521,7 @@ def families_of(
         families, cause = ("partition",), "disjoint=True, which allows partitions only"
     elif rules or not isinstance(plan.solver, Joint):
         option = f"{rules[0]}=" if rules else f"method={plan.method.name!r}"
-        if not rules and "method" not in fitting:  # nonnegative fits have another default
+        if not rules and "method" not in fitting:  # nonnegative fits have another default method
             option = "nonneg=True"
         families, cause = ("equal", "rotated"), f"{option}, for which partitions are not compared"
     elif p > GRAM_LIMIT or k > SEQUENTIAL:  # spca() fits no partitions then
@@ -531,23 +533,24 @@ def families_of(
 
 
 def _only(family: str, families: tuple[str, ...], cause: str) -> tuple[str, ...]:
-    """Return the one family asked for, which must be possible; `cause` says why others are not."""
+    """Return the requested family; raise an error that names the `cause` if it is not compared."""
     if family not in families:
         raise OptionError(f"family={family!r} was given with {cause}; give family='auto'.")
     return (family,)
 
 
 def partition_sizes(k: int, p: int) -> list[int]:
-    """Return the numbers of variables of the partitions: all if they are few, else some.
+    """Return the numbers of variables of the partitions: all numbers if there are few, else a series.
 
-    Components of 10, 6 and 3 of 30 variables were found exactly so; a series of 16 has 18 and 20.
+    With all numbers, components of 10, 6 and 3 of 30 variables were found exactly; a series of 16 numbers
+    contains 18 and 20, but not 19.
     """
     low = min(2 * k, p)
     return list(range(low, p + 1)) if p - low < 2 * CANDIDATES.sizes else sizes(low, p, CANDIDATES.sizes)
 
 
 def cardinalities_of(candidates: Candidates, families: Sequence[str], cards: Any) -> list[CardinalitySet]:
-    """Return the cardinalities that are fitted by the method, ascending."""
+    """Return the cardinalities that the method fits, in ascending order."""
     k, p = candidates.fitter.k, candidates.groups or candidates.op.p
     if cards is not None:
         return path_cards(cards, k, candidates.op.p)[1]
@@ -558,7 +561,7 @@ def cardinalities_of(candidates: Candidates, families: Sequence[str], cards: Any
             if p <= (2 * CANDIDATES.all_cards if k == 1 else CANDIDATES.all_cards)
             else [card for card in GRID if card < p]
         )
-        # beyond MOMENTS variables a dense fit is compared as PCA only
+        # with more than MOMENTS_VARIABLES variables, PCA is the only dense fit that is compared
         cardinalities |= {
             (card,) * k for card in (*equal_cards, *((p,) if candidates.op.p <= MOMENTS_VARIABLES else ()))
         }
@@ -569,7 +572,7 @@ def cardinalities_of(candidates: Candidates, families: Sequence[str], cards: Any
 
 
 def _is_possible(fitter: Fitter, card: CardinalitySet) -> bool:
-    """Return whether loadings always meet the constraint: for scores, cards of 1, 2, ... or more."""
+    """Return whether loadings always meet the constraint; on scores it needs cards of 1, 2, ... or more."""
     name = None if fitter.solver is None else fitter.solver.constraint
     if name is None or not CONSTRAINTS[name].of_scores:
         return True
@@ -579,9 +582,9 @@ def _is_possible(fitter: Fitter, card: CardinalitySet) -> bool:
 def repeats_of(data: Data, fitter: Fitter, folds: int) -> int:
     """Return the default number of divisions into folds.
 
-    The average over several divisions depends less on the seed. One is used if the folds are fitted one at a
-    time, by another method, under rules or with missing values, and for many cells, where folds are much
-    alike; and if every fold is one row.
+    The average over several divisions depends less on the seed. One division is used if the folds are fitted
+    one at a time (by another method, under rules or with missing values), if there are many cells, so that
+    folds are much alike, and if every fold is one row.
     """
     p, n = data.p, data.n or 0
     slow = fitter.plan is not None or fitter.solver is not None or data.missing is not None
@@ -592,10 +595,10 @@ def repeats_of(data: Data, fitter: Fitter, folds: int) -> int:
 
 
 def fitter_of(plan: Plan, k: int, seed: int) -> Fitter:
-    """Return what fits candidates: sweeps if the method is the default search, else the method itself."""
+    """Return the fitter of candidates: sweeps for the default search, else the method itself."""
     solver = plan.solver
     if not isinstance(solver, Joint):
         return Fitter(k, plan, seed=seed)
-    if solver.ruled or solver.constraint is not None:  # sweeps know no rules and no constraints
+    if solver.ruled or solver.constraint is not None:  # sweeps support neither rules nor constraints
         return Fitter(k, objective=solver.objective, seed=seed, solver=solver)
     return Fitter(k, objective=solver.objective, seed=seed)

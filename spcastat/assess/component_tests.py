@@ -1,4 +1,4 @@
-"""How many components predict held-out rows and exceed simulated noise."""
+"""Tests of how many components predict held-out rows and exceed simulated noise."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ from spcastat.reading.model_matrix import dependent_columns
 
 @dataclass(frozen=True)
 class NoiseTuning:
-    """Constants of the tests against noise; benchmarks/results/trust.md shows what they find.
+    """Constants of the tests against noise; benchmarks/results/trust.md shows their results.
 
     Attributes
     ----------
     deflated_share : float
-        The level of the deflated test, as a share of that of parallel analysis.
+        The level of the deflated test, as a share of the level of parallel analysis.
     draws_multiple : int
-        A test whose p-value is too near its level makes up to this multiple of the draws.
+        Draws are made up to this multiple of their number if a p-value is near its level.
     near_errors : float
-        Within so many of its standard errors a p-value is near the level.
+        A p-value is near the level if they differ by at most this number of its standard errors.
     fewest_draws : int
-        So many draws at least are made before a component is far above them.
+        Smallest number of draws after which a component may be found to be far above them.
     draws_together : int
     flipped_cells : int
         Largest number of cells whose signs are flipped.
     columns : int
-        Number of columns that are tested of data too large to test all.
+        Number of columns that are tested if the data are too large to test all.
     columns_per_nonzero : int
         The number of columns is at least this multiple of the number of nonzero loadings.
     """
@@ -70,9 +70,9 @@ class NoiseTuning:
 
 
 NOISE = NoiseTuning()
-#: Variances that differ by less than this share are equal.
+#: Variances whose relative difference is below this are treated as equal.
 EQUAL_VARIANCES = 1e-6
-#: Takes random generators and returns the largest variances in draws from each.
+#: A function of random generators that returns the largest variance in a draw from each.
 VarianceDraws = Callable[[Sequence[np.random.Generator]], Iterable[float]]
 
 
@@ -85,8 +85,8 @@ class NoiseDraws:
     alpha : float
         Level of parallel analysis.
     n_draws : int
-        Number of draws for a test, which must be enough for the level. Up to `draws_multiple` times as many
-        are made if its p-value is near the level, so that another seed seldom gives another outcome.
+        Number of draws for a test, which must be enough for the level. Up to `draws_multiple` times this
+        number are made if the p-value is near the level, so that the outcome seldom depends on the seed.
     seed : int
 
     Raises
@@ -116,7 +116,7 @@ class NoiseDraws:
         return max(NOISE.deflated_share * self.alpha, 1.0 / (self.n_draws + 1.0))
 
     def is_smallest(self, p_value: float) -> bool:
-        """Whether no draw reached the observed value, whose p-value is then the smallest of these draws."""
+        """Whether a p-value is the smallest possible, which means that no draw reached the observed value."""
         draw_counts = self.n_draws * np.arange(1, NOISE.draws_multiple + 1)
         return bool(np.isclose(p_value, 1.0 / (draw_counts + 1.0), rtol=1e-9, atol=0.0).any())
 
@@ -129,11 +129,12 @@ class NoiseDraws:
         """Return the p-value (1 + number of draws that reach `observed`) / (draws + 1), or an estimate of it.
 
         Drawing ends after `n_draws` draws, or a multiple, if the p-value is clearly below the level. It ends
-        after `fewest_draws` or more if `observed` is so far above them that no distribution of their mean
-        and standard deviation exceeds it with a larger probability than the level (Cantelli's inequality);
-        the others of `n_draws` draws then count as smaller. Drawing also ends with the h-th draw that reaches
-        `observed`, where h is the smallest number that implies p > level after all draws. Then h over the
-        number of draws is a p-value too: Besag and Clifford (1991), "Sequential Monte Carlo p-values".
+        after `fewest_draws` or more if `observed` is so far above the draws that no distribution with their
+        mean and standard deviation exceeds it with a larger probability than the level (Cantelli's
+        inequality); the remaining draws up to `n_draws` are then counted as smaller. Drawing also ends with
+        the h-th draw that reaches `observed`, where h is the smallest number that implies p > level after all
+        draws; h divided by the number of draws is then also a p-value (Besag and Clifford 1991, "Sequential
+        Monte Carlo p-values").
         """
         decisive_count = max(1, int(np.floor(self.level * (self.most + 1.0))))
         generators = (draw_generator(self.seed, first_draw + i) for i in range(self.most))
@@ -155,20 +156,20 @@ class NoiseDraws:
         return p_value
 
     def _is_far(self, observed: float, values: Sequence[float]) -> bool:
-        """Whether a value exceeds the draws by more than any distribution allows at the level."""
+        """Whether `observed` exceeds the draws by more than any distribution allows at the level."""
         if len(values) < min(NOISE.fewest_draws, self.n_draws):
             return False
         return observed > float(np.mean(values) + np.sqrt(1.0 / self.level - 1.0) * np.std(values))
 
 
 def is_near(p_value: float, level: float, draw_count: int) -> bool:
-    """Whether a p-value of so many draws is within `near_errors` of its standard errors of the level."""
+    """Whether a p-value differs from the level by at most `near_errors` of its standard errors."""
     return abs(p_value - level) <= NOISE.near_errors * np.sqrt(p_value * (1.0 - p_value) / draw_count)
 
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """The prediction by the leading components, and their tests.
+    """The prediction by the leading components, and the tests of these components.
 
     Attributes
     ----------
@@ -178,13 +179,14 @@ class Standing:
     bound : ndarray of shape (m,)
         The 1 - alpha quantiles of the m leading eigenvalues of sign-flipped data.
     p_values : ndarray of shape (m,)
-        (1 + number of draws with at least as large an eigenvalue of that rank) / (draws + 1).
+        (1 + number of draws with an eigenvalue of that rank that is at least as large) / (draws + 1).
     deflated_p_values : ndarray of shape (m,)
-        The same for the first eigenvalue given the earlier components; NaN beyond the next after those that
-        predict, and after this test has ended.
+        P-values of the largest eigenvalue after removal of the earlier components; NaN for components that
+        were not tested, either because they follow the first component that does not predict, or because the
+        test had ended.
     sparse_p_values : ndarray of shape (m,)
-        The same for a sparse component given the earlier ones, from the first that the deflated test does not
-        count; NaN if this is not tested.
+        P-values of a sparse component after removal of the earlier sparse components, beginning with the
+        first component that is not significant in the deflated test; NaN for components that were not tested.
     draws : NoiseDraws
     """
 
@@ -203,7 +205,7 @@ class Standing:
 
     @property
     def deflated(self) -> int:
-        """Number D of components, of those tested, before the first that does not exceed noise."""
+        """Number D of tested components before the first that does not exceed noise."""
         return _leading(self.noise_p_values, self.draws.level)
 
     @property
@@ -213,7 +215,7 @@ class Standing:
 
     @property
     def parallel(self) -> int:
-        """Number that parallel analysis keeps, of those in the table."""
+        """Number of components in the table that parallel analysis retains."""
         return _leading(self.p_values, self.draws.alpha)
 
     @property
@@ -223,7 +225,7 @@ class Standing:
 
     @property
     def by_division(self) -> tuple[int, ...]:
-        """The number that each division into folds gives alone, ascending, each once."""
+        """The distinct numbers of components, ascending, for all divisions into folds and for each alone."""
         return tuple(
             sorted({min(number, self.deflated) for number in self.prediction.by_division} | {self.k})
         )
@@ -233,7 +235,7 @@ class Standing:
 
 
 class NoiseTests:
-    """The tests of components beside noise; each test is made when its outcome is needed.
+    """Tests of components against noise; each test is made when its outcome is needed.
 
     Parameters
     ----------
@@ -241,7 +243,7 @@ class NoiseTests:
         The data.
     draws : NoiseDraws
     columns : int
-        The largest number of components of parallel analysis at first.
+        The number of components of parallel analysis at first.
     n_jobs : int
         Number of threads that draw.
     """
@@ -259,7 +261,7 @@ class NoiseTests:
         return np.fmin(self.deflated_p_values, self.sparse_p_values)
 
     def exceeding(self, number: int) -> int:
-        """Return how many of so many components exceed noise, up to the first that does not."""
+        """Return how many of the first `number` components exceed noise, up to the first that does not."""
         while (tested := len(self.p_values)) < min(number, self.rank):
             if tested and not self.p_values[-1] <= self.draws.level:
                 break
@@ -267,7 +269,7 @@ class NoiseTests:
         return min(number, _leading(self.p_values, self.draws.level))
 
     def _test(self, j: int) -> None:
-        """Test the component after j earlier ones by its eigenvalue, or else the variance of a sparse one."""
+        """Test component j + 1 by its eigenvalue or, if that is not significant, as a sparse component."""
         level = self.draws.level
         deflated_p = np.nan
         if not j or self.deflated_p_values[-1] <= level:
@@ -280,8 +282,9 @@ class NoiseTests:
     def _sparse_p_value(self, j: int) -> float:
         """Return the p-value of a sparse component after removing j earlier ones; NaN if it is not tested.
 
-        With more variables than rows, a few related variables may exceed noise, and not an eigenvalue of all.
-        Of fewer variables, small parts of general components would be counted so.
+        With more variables than rows, a component of a few related variables may exceed noise although the
+        largest eigenvalue does not. With fewer variables, this test would also count small parts of general
+        components.
         """
         if not self.noise.rows < self.noise.p <= SETS.formed_variables:
             return np.nan
@@ -290,7 +293,7 @@ class NoiseTests:
         return self.draws.p_value(variance, flips, (residual.p + j) * self.draws.most)
 
     def _after_sparse_components(self, j: int) -> tuple[Noise, float]:
-        """Return what j sparse components leave, and the variance of the next one."""
+        """Return the residuals of j sparse components, and the variance of the next sparse component."""
         while len(self._sparse_residuals) <= j:
             residual = self.noise
             if self._sparse_residuals:
@@ -302,17 +305,17 @@ class NoiseTests:
         return residual, variance
 
     def _largest_of_flips(self, rngs: Sequence[np.random.Generator]) -> Iterator[float]:
-        """Yield the largest eigenvalue of each of the next flips, which parallel analysis uses too."""
+        """Yield the largest eigenvalue after each of the next sign flips, also used by parallel analysis."""
         for values in in_threads(self._leading_of_flip, rngs, self.n_jobs):
             self._flips.append(values)
             yield float(values[0])
 
     def _leading_of_flip(self, rng: np.random.Generator) -> np.ndarray:
-        """Return the leading eigenvalues of the data with random signs."""
+        """Return the leading eigenvalues of the data with randomly flipped signs."""
         return self.noise.flipped(rng).leading(self._columns)
 
     def _residual_flips(self, residual: Noise, rngs: Sequence[np.random.Generator]) -> Iterator[float]:
-        """Yield the largest eigenvalue of each of the next flips of residuals."""
+        """Yield the largest eigenvalue of the residuals after each of the next sign flips."""
         return in_threads(residual.largest_of_flips, rngs, self.n_jobs)
 
     def noise_values(self, m: int) -> np.ndarray:
@@ -336,9 +339,10 @@ def standing(tests: NoiseTests, prediction: Prediction, kmax: int, limit: int) -
     ----------
     tests : NoiseTests
     prediction : Prediction
-        Up to as many components as predict are tested.
+        Components up to the number that predict are tested.
     kmax, limit : int
-        The number of components in the table, and the largest one, as long as parallel analysis keeps all.
+        Number of components in the table, which is increased up to `limit` while parallel analysis retains
+        all of them.
     """
     values, draws = tests.values, tests.draws
     m = max(1, min(max(len(prediction.table), kmax), limit, len(values)))
@@ -360,9 +364,9 @@ def standing(tests: NoiseTests, prediction: Prediction, kmax: int, limit: int) -
 
 
 def _p_values(values: np.ndarray, noise_values: np.ndarray) -> np.ndarray:
-    """Return the p-values of the leading eigenvalues, shape (m,), given those of draws, (n_draws, m).
+    """Return p-values of the leading eigenvalues, shape (m,), given eigenvalues of draws, (n_draws, m).
 
-    NaN for eigenvalues that are rounding errors.
+    The p-value is NaN for eigenvalues that are rounding errors.
     """
     n, m = noise_values.shape
     p_values = (1.0 + (noise_values >= values[:m]).sum(axis=0)) / (n + 1.0)
@@ -370,7 +374,7 @@ def _p_values(values: np.ndarray, noise_values: np.ndarray) -> np.ndarray:
 
 
 def _sparse_in_flips(noise: Noise, rngs: Sequence[np.random.Generator]) -> list[float]:
-    """Return the variances of the sparse components of flips drawn from each generator."""
+    """Return the variance of the leading sparse component after sign flips by each generator."""
     S = np.stack([noise.flipped(rng).S for rng in rngs])
     return [float(variance) for variance in sparse_components(S)[0]]
 
@@ -382,7 +386,7 @@ def _leading(p_values: np.ndarray, alpha: float) -> int:
 
 
 def broken_stick(p: int) -> np.ndarray:
-    """Return the expected shares of p pieces of a stick broken at random, the largest first: (p,)."""
+    """Return the expected shares of p pieces of a stick broken at random, the largest first, shape (p,)."""
     return np.cumsum(1.0 / np.arange(p, 0, -1))[::-1] / p
 
 
@@ -416,13 +420,13 @@ class LargeRows:
     labels : list of str
         Labels of the rows of more than 2.5 times the median size, if they change the number of components.
     share : float
-        Their share of the total variance.
+        The share of these rows in the total variance.
     k : int
-        Number of components with the rows as they are.
+        Number of components for the unchanged rows.
     values : ndarray of shape (r,)
-        Eigenvalues of the rows as they are.
+        Eigenvalues of the unchanged rows.
     n : int
-        Number of rows, of which `pulled` are some.
+        Number of all rows.
     """
 
     pulled: int
@@ -435,22 +439,22 @@ class LargeRows:
 
 @dataclass(frozen=True)
 class TestedData:
-    """What the data of tests are.
+    """A description of the tested data.
 
     Attributes
     ----------
     rows : int or None
         Number of rows, where known.
     variables : int
-        Number of variables; a factor is one.
+        Number of variables; a factor counts as one.
     dropped : int
         Number of rows that were left out because of missing values.
     scaling : str
         How the variables were scaled.
     is_matrix : bool
-        Whether they are a covariance matrix, so that held-out rows are simulated.
+        Whether the data are a covariance matrix, so that held-out rows are simulated.
     has_equal_variances : bool
-        Whether gains can be expressed in variables.
+        Whether all variances are equal, so that gains can be expressed as numbers of variables.
     """
 
     rows: int | None = None
@@ -462,7 +466,7 @@ class TestedData:
 
     @classmethod
     def of(cls, data: Data) -> TestedData:
-        """Return what data are."""
+        """Return the description of `data`."""
         groups, variances = data.groups, data.op.diagonal()
         variables = data.p
         if groups is not None and groups.kind == "mixed":
@@ -491,20 +495,20 @@ class ComponentTests:
     most : int
         Number of components that could be tested.
     tested : TestedVariables or None
-        If only a part of the data was tested.
+        The part of the data that was tested, if not all.
     large : LargeRows or None
     drawn : str
-        What is drawn, if not single rows of the data.
+        Description of the units that are drawn, if they are not single rows of the data.
     remarks : sequence of Remark
         Remarks on rows that may not be independent.
     copies : sequence of (str, str)
         Pairs of variables of which one is nearly a copy of the other.
     sampled : bool
-        Whether the rows are a sample of those of the data.
+        Whether the rows are a sample of the rows of the data.
     n : int or None
-        Number of different rows, where known.
+        Number of different rows, if known.
     data : TestedData
-        What the data are.
+        Description of the tested data.
     """
 
     found: Standing
@@ -522,7 +526,7 @@ class ComponentTests:
 
     @cached_property
     def spectrum(self) -> pd.DataFrame:
-        """All eigenvalues in units of the data, their shares, and those of a broken stick of p pieces."""
+        """All eigenvalues in units of the data, their shares, and expected shares of a broken stick."""
         values = self.found.values * self.unit
         shares = values / values.sum()
         return pd.DataFrame(
@@ -537,7 +541,7 @@ class ComponentTests:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The tests of each component, variances in units of the data."""
+        """The tests of each component, with variances in units of the data."""
         standing = self.found
         tested = self.spectrum.iloc[: len(standing.p_values)]
         return pd.DataFrame(
@@ -556,15 +560,15 @@ class ComponentTests:
 
     @property
     def given_values(self) -> np.ndarray:
-        """All eigenvalues in units of the data, of the rows as they are."""
+        """All eigenvalues of the unchanged rows, in units of the data."""
         return self.found.values * self.unit if self.large is None else self.large.values
 
     @property
     def has_rules(self) -> bool:
         """Whether the rules of Kaiser and of the broken stick are meaningful.
 
-        All variables have to be tested, and to be fewer than the rows: otherwise p - n + 1 or more
-        eigenvalues are zero, and the others exceed their mean by this alone.
+        All variables must have been tested, and there must be fewer of them than rows: otherwise p - n + 1 or
+        more eigenvalues are zero, and the others exceed the mean for this reason alone.
         """
         return self.tested is None and (self.n is None or self.p < self.n)
 
@@ -579,7 +583,7 @@ class ComponentTests:
 
     @property
     def broken_stick(self) -> int | None:
-        """The number of shares above those of a broken stick; None without `has_rules`."""
+        """The number of leading shares above the shares of a broken stick; None without `has_rules`."""
         if not self.has_rules:
             return None
         values = self.given_values
@@ -622,12 +626,12 @@ def require_room(kmax: int) -> None:
 
 
 def tested_part(rows: RowData, kmax: int, seed: int) -> RowData:
-    """Return half of the rows, with the columns selected from the other half.
+    """Return half of the rows, with the columns that were selected on the other half.
 
     Parameters
     ----------
     rows : RowData
-        Without missing values.
+        Rows without missing values.
     kmax : int
         Number of components in the sparse fit to the other half.
     seed : int
@@ -657,7 +661,7 @@ def component_tests(
     kmax : int or None
     draws : NoiseDraws
     least : float
-        Variables that a further component must predict.
+        The variance that a further component must predict, in multiples of the mean variance of a variable.
     disjoint : bool
         Whether components share no variable, so that prediction is by partitions only.
     n_jobs : int
@@ -683,7 +687,7 @@ def component_tests(
 
     noise, rows = tested.noise(seed, cells, inner_unit, terms)
     has_large_rows = rows is not None and rows.pulled > 0
-    # folds of many variables are shared among processes, which threads do not start
+    # processes fit the folds of many variables, and threads do not start processes
     thread_count = n_jobs if has_large_rows and tested.op.p <= SETS.decomposed_variables else 1
     jobs = n_jobs if thread_count == 1 else (n_jobs + 1) // 2
 
@@ -732,9 +736,9 @@ def component_tests(
 
 
 def copies_among(data: Data, terms: np.ndarray | None) -> list[tuple[str, str]]:
-    """Return the names of pairs of variables that are nearly copies, but for columns of one factor or term.
+    """Return pairs of names of variables that are nearly copies, except columns of one factor or term.
 
-    Of many variables, which no correlation matrix is made of, there are none.
+    There are none for more than MOMENTS_VARIABLES variables, whose correlation matrix is not computed.
     """
     if data.op.p > MOMENTS_VARIABLES:
         return []
@@ -750,7 +754,7 @@ def copies_among(data: Data, terms: np.ndarray | None) -> list[tuple[str, str]]:
 
 
 def about_rows(data: Data) -> list[Remark]:
-    """Return warnings of few clusters, and of rows that may not be independent."""
+    """Return warnings about few clusters, and about rows that may not be independent."""
     record = None if data.design is None else data.design.as_record
     in_time = record is not None and record["block_length"] is not None
     gaps = Remark(gaps_warning(data.dropped)) if in_time and data.dropped else Remark()

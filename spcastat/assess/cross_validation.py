@@ -1,4 +1,4 @@
-"""Fits of many cardinalities, along paths and without each fold, and the rules by which one is chosen."""
+"""Fits of many cardinalities, along paths and outside each fold, and the rules that choose among them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
         At most MOST_FITS cardinalities. None gives a grid from 1 to the rank, and p.
     k, p : int
     rank : int, optional
-        Rank of the centred data; p by default. With that many nonzeros, components can explain as much as PCA
-        (PEV), as all scores are combinations of that many linearly independent columns.
+        Rank of the centred data; p by default. With this number of nonzeros, components can explain as much
+        as PCA (PEV), because all scores are combinations of this number of linearly independent columns.
 
     Raises
     ------
@@ -172,10 +172,11 @@ class Fitter:
     ) -> list[list[np.ndarray]]:
         """Fit each cardinality to several data sets with the same variables.
 
-        Starts are PCA and its varimax rotation, and then the fits of neighbouring cardinalities. Starts near
-        the solution replace these fits: the candidates of wine took two thirds of the time so. Eight seeds
-        agreed as well as with them in the diabetes data, better in wine and glass, and worse in mtcars (mean
-        Jaccard index of the supports .76 for .81).
+        Fits start from PCA and its varimax rotation, and then from the fits of neighbouring cardinalities. If
+        `near_loadings` are given, they replace these neighbours: the candidates for the wine data then took
+        two thirds of the time. Over eight seeds, supports agreed as well as with neighbours in the diabetes
+        data, better in wine and glass, and worse in mtcars (mean Jaccard index of the supports .76, instead
+        of .81).
 
         Parameters
         ----------
@@ -257,7 +258,7 @@ class Fitter:
         return [flat[i : i + m] for i in range(0, len(flat), m)]
 
     def run(self, op: Operator, card: CardinalitySet, starts: Sequence[np.ndarray] = ()) -> Fit:
-        """Fit the method of the plan, from the starts if it uses starts; each has the shape (p, k)."""
+        """Fit by the method of the plan, from the starts, each of shape (p, k), if the method uses starts."""
         assert self.plan is not None
         plan = self.plan.of_samples()
         takes = isinstance(plan.solver, JointSolver) and plan.solver.uses_starts
@@ -266,7 +267,8 @@ class Fitter:
 
 
 #: Sets of cardinalities are swept together if their blocks of covariance matrices have at most this many more
-#: entries than needed. On 30 and on 500 variables this took half and a third of the time of all together.
+#: entries than needed. With 30 and with 500 variables this took half and a third of the time that one sweep
+#: of all sets took.
 BLOCK_ROOM = 20_000
 
 
@@ -286,8 +288,8 @@ def alike(cards: Sequence[CardinalitySet], m: int) -> list[slice]:
 # --- cross-validation -----------------------------------------------------------------------------
 
 
-#: Takes a list of operators, one per fold and each of the rows outside that fold, and the numbers of these
-#: folds. Returns for each fold the loadings to be evaluated on it.
+#: A function of a list of operators, each of the rows outside one fold, and of the numbers of these folds. It
+#: returns for each fold the loadings to be evaluated on it.
 Fitted = Callable[[list[Operator], Sequence[int]], Sequence[Sequence[np.ndarray]]]
 
 
@@ -356,7 +358,7 @@ def cross_validate(
     Raises
     ------
     KeyboardInterrupt
-        If the computation is interrupted, as errors of some folds only cannot be compared.
+        If the computation is interrupted, because errors of only some folds cannot be compared.
     """
     p, paths = len(folds.rules.names), partial(_along_path, fitter, cards, full_fits, dense)
     at_once = batch_size(p) if fitter.plan is None else 1
@@ -371,7 +373,7 @@ def _along_path(
     ops: list[Operator],
     _: Any,
 ) -> list[list[np.ndarray]]:
-    """Return the fits of each cardinality outside each fold, followed by dense PCA with `dense`."""
+    """Return the fits of each cardinality outside each fold, followed by dense PCA if `dense`."""
     paths = fitter.paths(ops, cards, full_fits)
     if not dense:
         return paths
@@ -418,10 +420,10 @@ class ParsimonyTuning:
     ----------
     worth : float
         Required improvement per further loading, as a share of the mean improvement per loading of the fit,
-        if prediction is best with all loadings. It drops loadings below .45 of the root mean square of their
-        component.
+        if prediction is best with all loadings. Loadings below .45 times the root mean square loading of
+        their component are dropped.
     least_kept : float
-        The choice explains at least this share of what the best fit explains.
+        The smallest share of the variance explained by the best fit that the choice must explain.
     bare_mention : float
         Difference in EBIC "not worth more than a bare mention": Kass and Raftery (1995), "Bayes factors".
     """
@@ -436,12 +438,12 @@ PARSIMONY = ParsimonyTuning()
 
 @dataclass(frozen=True)
 class Limit:
-    """What a rule requires.
+    """The number of loadings and the share that the rules refer to.
 
     Attributes
     ----------
     cells : int
-        Number of all loadings, variables times components.
+        Number of all loadings, zero or not: variables times components.
     share : float
         For the rule "keep": the share of the best prediction that is kept.
     """
@@ -465,7 +467,7 @@ class Limit:
         sparsest_fit: int,
         best_share: float,
     ) -> np.ndarray:
-        """Return for each of m fits whether no larger fit is worth its further loadings, shape (m,).
+        """Return for each of m fits whether no larger fit is worth its additional loadings, shape (m,).
 
         Parameters
         ----------
@@ -482,11 +484,12 @@ class Limit:
 
         Notes
         -----
-        A larger fit with s' loadings is worth it if it is better by more than one standard error and by more
-        than .2 sqrt(q) (s' - s) g / s, where q is the share of loadings of `sparsest_fit`. A fit does not
-        pass if one with no more loadings predicts better, clearly or not, or if it explains less than a share
-        `least_kept` of what the best explains: where a few rows dominate the errors, no fit is clearly better
-        than another, and the fit with the fewest loadings would pass.
+        A larger fit with s' loadings is worth its additional loadings if it is better by more than one
+        standard error and by more than .2 sqrt(q) (s' - s) g / s, where q is the share of loadings of
+        `sparsest_fit`. A fit does not pass if another fit with no more loadings predicts better, clearly or
+        not, or if it explains less than a share `least_kept` of what the best fit explains. Without this
+        limit, the fit with the fewest loadings would pass if a few rows dominate the errors, because no fit
+        is then clearly better than another.
         """
         explained = np.maximum(explained, 0.0)
         price = self.price(int(sizes[sparsest_fit])) * explained / sizes
@@ -502,19 +505,20 @@ class Limit:
 
 
 def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> tuple[int, int]:
-    """Return the choice by a rule among cross-validated fits, and the fit with the smallest error.
+    """Return the indices of the fit that a rule chooses and of the fit with the smallest error.
 
     Parameters
     ----------
     errors : Errors
         Errors of m fits, and then of dense PCA.
     sizes : sequence of m ints
-        Their numbers of loadings; of equal errors, fewer loadings are preferred.
+        Numbers of loadings of the m fits. If errors are equal, fewer loadings are preferred.
     rule : {"worth", "keep", "1se", "paired", "min"}
-        The sparsest fit to which no further loadings are worth adding; the sparsest that keeps a share of the
-        best prediction; the sparsest within one standard error of the smallest error (Breiman, Friedman,
-        Olshen and Stone 1984); or within that of the difference, paired by fold, which is much smaller; or
-        the fit with the smallest error.
+        "worth": the sparsest fit to which no further loadings are worth adding. "keep": the sparsest fit that
+        keeps a share of the best prediction. "1se": the sparsest fit within one standard error of the
+        smallest error (Breiman, Friedman, Olshen and Stone 1984). "paired": the sparsest fit within one
+        standard error of the difference, paired by fold, which is much smaller. "min": the fit with the
+        smallest error.
     limit : Limit
     """
     m = len(sizes)
@@ -537,14 +541,14 @@ def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> 
 def by_ebic(
     values: np.ndarray, errors: np.ndarray, sizes: Sequence[int], rule: str, limit: Limit
 ) -> tuple[int, int]:
-    """Return the choice by a rule among fits with an EBIC, and the fit with the smallest EBIC.
+    """Return the indices of the fit that a rule chooses by EBIC and of the fit with the smallest EBIC.
 
     Parameters
     ----------
     values : ndarray of shape (m,)
         The EBIC of every fit.
     errors : ndarray of shape (m,)
-        Their in-sample prediction errors, as shares of the variance.
+        The in-sample prediction error of every fit, as a share of the variance.
     sizes, rule, limit
         See :func:`by_errors`. A difference of 2 in EBIC takes the place of one standard error.
     """
@@ -588,7 +592,7 @@ class Errors:
     def relative(self) -> np.ndarray:
         """Mean squared errors relative to the error of the column means, shape (repeats, folds, m).
 
-        The error of the column means is that over all folds of the repeat.
+        The error of the column means is computed over all folds of the repeat.
         """
         unit = self.mean.sum(axis=1) / self.weight.sum(axis=1)
         return np.asarray(self.press / self.weight[:, :, None] / unit[:, None, None])
@@ -606,15 +610,15 @@ class Errors:
             yield Errors(self.press[part], self.mean[part], self.weight[part])
 
     def average(self, values: np.ndarray) -> np.ndarray:
-        """Return the mean of values, shape (repeats, folds, m), over folds and repeats, shape (m,)."""
+        """Return the mean over folds and repeats, shape (m,), of values of shape (repeats, folds, m)."""
         shares = self.weight / self.weight.sum(axis=1, keepdims=True)
         return np.asarray(np.einsum("rf,rfm->rm", shares, values).mean(axis=0))
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Return the standard error of the mean that `average` returns, shape (m,).
 
-        It is the standard error of the mean over the folds of one repeat, as the root mean square over
-        repeats. More repeats do not reduce it, since they are not independent.
+        It is the standard error of the mean over the folds of one repeat, averaged over repeats as a root
+        mean square. More repeats do not reduce it, because they are not independent.
         """
         folds = values.shape[1]
         variances: np.ndarray = values.var(axis=1, ddof=1) / folds
@@ -626,14 +630,14 @@ class Errors:
         return self.average(self.relative)
 
     def excess(self, reference: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the difference of each error from that of candidate `reference`, and its standard error."""
+        """Return each error minus the error of candidate `reference`, and its standard error, shape (m,)."""
         difference = self.relative - self.relative[:, :, reference : reference + 1]
         return self.average(difference), self.spread(difference)
 
     def predicted(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the share of the variance that each candidate predicts, and its standard error, shape (m,).
 
-        The error of each fold is compared with that of the column means in the same fold.
+        The error of each fold is compared with the error of the column means in the same fold.
         """
         gain = self.of_means - self.relative
         return self.average(gain), self.spread(gain)

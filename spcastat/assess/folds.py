@@ -1,7 +1,7 @@
-"""Folds of the rows, and the sparse model that predicts held-out rows from fits to the others.
+"""Folds of the rows, and the sparse model that predicts held-out rows from fits to the other rows.
 
 Held-out rows are centred and scaled by the other rows, so that they influence neither the means and standard
-deviations nor the fit that they are compared with.
+deviations nor the fit that predicts them.
 
 The model is Sigma = V L V' + s2 I as in probabilistic PCA (Tipping and Bishop 1999), but with the span of the
 sparse loadings `V` given. Within the span, Sigma equals the covariance matrix S of the data; s2 is the mean
@@ -57,7 +57,7 @@ class SparseModel:
         The noise variance s2.
     p : int
     total, span_variance : float
-        The trace of S, and that of S within the span. Their ratio is the PEV.
+        The trace of S, and the trace of S within the span. The ratio span_variance / total is the PEV.
     groups : ndarray of int, shape (p,), or None
         The group of each variable, if the variables of a group are predicted from other groups only.
     """
@@ -98,12 +98,12 @@ class SparseModel:
         return float(n * (log_determinant + (self.total - shrunk_variance) / self.noise))
 
     def press(self, squares: np.ndarray, block: np.ndarray) -> float:
-        """Return the sum of squared errors if every value is predicted from the others in its row.
+        """Return the sum of squared errors if every value is predicted from the other values in its row.
 
         Parameters
         ----------
         squares : ndarray of shape (p,)
-            Sums of squares of new rows, centred and scaled as the rows behind S.
+            Sums of squares of new rows, centred and scaled like the rows from which S was computed.
         block : ndarray of shape (u, u)
             Cross-products of the new rows for the variables `used`.
 
@@ -144,7 +144,7 @@ class SparseModel:
         return float(squares.sum() - squares[self.used].sum() + errors.sum())
 
     def press_rows(self, squares: np.ndarray, Z: np.ndarray) -> float:
-        """Return the sum of squared errors as :meth:`press`, without groups, from the rows themselves.
+        """Return the same sum of squared errors as :meth:`press`, without groups, from the rows themselves.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class SparseModel:
         return float(squares.sum() - squares[self.used].sum() + (self.errors_of(Z) ** 2).sum())
 
     def squares(self, Z: np.ndarray, weights: np.ndarray) -> float:
-        """Return the weighted sum of squared errors of the cells of new rows, both of shape (m, p)."""
+        """Return the weighted sum of squared errors of new rows; `Z` and `weights` have shape (m, p)."""
         squares = Z**2
         squares[:, self.used] = self.errors_of(Z[:, self.used]) ** 2
         return float((squares * weights).sum())
@@ -173,15 +173,15 @@ class SparseModel:
         Parameters
         ----------
         Z : ndarray of shape (m, p)
-            New rows, centred and scaled as the rows behind S, with zeros for missing values.
+            New rows, centred and scaled like the rows from which S was computed; 0 for missing values.
         patterns : Patterns
             The patterns of missing values.
         weights : ndarray of shape (m,)
 
         Notes
         -----
-        As :meth:`press`, with the block of Sigma for the measured values o of a row: Sigma_oo = F_o F_o' + s2
-        I has the inverse (I - F_o M^-1 F_o') / s2 with M = F_o'F_o + s2 I.
+        The errors are computed as in :meth:`press`, with the block of Sigma for the measured values o of a
+        row: Sigma_oo = F_o F_o' + s2 I has the inverse (I - F_o M^-1 F_o') / s2 with M = F_o'F_o + s2 I.
         """
         F = self.W * np.sqrt(self.variances - self.noise)
         used_patterns = Patterns(patterns.missing[:, self.used], patterns.of_row, patterns.weight)
@@ -197,14 +197,14 @@ class SparseModel:
         return float(weights @ (errors**2).sum(axis=1) + weights @ (unused_cells**2).sum(axis=1))
 
 
-#: Up to this many variables the errors of many fits are computed at once.
+#: Largest number of variables for which the errors of many fits are computed together.
 BATCH_VARIABLES = 200
 
 
 def batched_press(V: np.ndarray, S: np.ndarray, products: np.ndarray) -> np.ndarray:
     """Return the sums of squared prediction errors of m fits to each of f folds, shape (m, f).
 
-    They are those of :meth:`spcastat.assess.folds.SparseModel.press`, without groups.
+    The errors are defined as in :meth:`spcastat.assess.folds.SparseModel.press`, without groups.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ WeightedCells = tuple[np.ndarray, np.ndarray]
 def batched_squares(V: np.ndarray, S: np.ndarray, cells: Sequence[WeightedCells]) -> np.ndarray:
     """Return weighted sums of squared prediction errors of the cells of each fold, shape (m, f).
 
-    `V` and `S` are those of :func:`batched_press`.
+    `V` and `S` are as in :func:`batched_press`.
     """
     W, shrunk, divisors = _batched_models(V, S)
     sums = [
@@ -252,7 +252,7 @@ def _batched_models(V: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarra
     p = V.shape[2]
     total = np.trace(S, axis1=1, axis2=2)
     lengths, turn = np.linalg.eigh(V.mT @ V)
-    # lengths of dependent loadings are zero up to rounding
+    # squared lengths of linearly dependent loadings are zero up to rounding
     is_positive = lengths > 1e-10 * lengths[..., -1:]
     Q = V @ (
         turn * np.where(is_positive, 1.0 / np.sqrt(np.where(is_positive, lengths, 1.0)), 0.0)[..., None, :]
@@ -290,7 +290,7 @@ class HeldOutRows(ABC):
     def press(self, models: Sequence[SparseModel]) -> np.ndarray:
         """Return the sum of squared prediction errors of each of m models, shape (m,).
 
-        Every value is predicted from the others in its row.
+        Every value is predicted from the other values in its row.
         """
 
 
@@ -323,7 +323,7 @@ class HeldRows(HeldOutRows):
     Attributes
     ----------
     columns : callable
-        Returns the rows, shape (m, u), with u variables, given their indices.
+        Returns the rows, shape (m, u), of u variables, given their indices.
     """
 
     columns: Callable[[np.ndarray], np.ndarray]
@@ -374,9 +374,9 @@ class MeasuredCells(HeldOutRows):
 
 
 def measured_cells(Z: np.ndarray, weights: np.ndarray | None) -> MeasuredCells:
-    """Prepare held-out rows for errors of their measured values.
+    """Return held-out rows, prepared for the errors of their measured values.
 
-    Z has shape (m, p): centred and scaled, with NaN for missing values.
+    `Z` has shape (m, p); it is centred and scaled, with NaN for missing values.
     """
     missing = np.isnan(Z)
     w = weights_or_ones(weights, len(Z))
@@ -386,14 +386,14 @@ def measured_cells(Z: np.ndarray, weights: np.ndarray | None) -> MeasuredCells:
 
 
 class Folds(ABC):
-    """Rows in `count` folds, once or several times; picklable.
+    """Rows divided into `count` folds, `repeats` times; picklable.
 
     Attributes
     ----------
     count, repeats : int
     rules : Rules
     remark : str
-        How often columns do not vary outside a fold; "" if they always do.
+        How often columns do not vary outside a fold; "" if they always vary.
     """
 
     count: int
@@ -452,7 +452,7 @@ class MomentFolds(Folds):
             self._divide(X, folds, weights_of_folds)
 
     def _divide(self, X: Any, folds: list[np.ndarray], weights: list[np.ndarray | None]) -> None:
-        """Compute the cross-products of rows divided by powers of two, as squares over- or underflow."""
+        """Compute the cross-products of rows divided by powers of two, because squares over- or underflow."""
         units = ColumnUnits.of(largest_of(X), self.rules.scale)
         if units is None:
             return
@@ -494,12 +494,12 @@ def _sums(X: Any, weights: np.ndarray | None) -> CrossProducts:
 
 @dataclass(frozen=True, eq=False)
 class PlainRows:
-    """Rows of a matrix, as the `columns` of `RowFolds`; a sparse matrix in CSR format."""
+    """Rows of a matrix, for the argument `columns` of `RowFolds`; a sparse matrix is in CSR format."""
 
     X: Any
 
     def __call__(self, mask: np.ndarray) -> tuple[Any, Any]:
-        """Return the rows in a mask, and all other rows."""
+        """Return the rows in a mask, and all other rows; sparse rows are in CSC format."""
         parts = self.X[np.flatnonzero(mask)], self.X[np.flatnonzero(~mask)]
         return (parts[0].tocsc(), parts[1].tocsc()) if is_sparse(self.X) else parts
 
@@ -510,8 +510,8 @@ class RowFolds(Folds):
     Parameters
     ----------
     columns : callable
-        Takes a mask of rows; returns the columns for these rows, shape (m, p), and for all other rows. The
-        terms of a formula are estimated from the rows in the mask.
+        A function of a mask of rows that returns the columns for these rows, shape (m, p), and for all other
+        rows. The terms of a formula are estimated from the rows in the mask.
     weights : ndarray of shape (n,) or None
     labels : ndarray of int, shape (repeats, n)
         The fold of each row.
@@ -572,7 +572,7 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool, copie
     count, k : int
     weighted : bool
     copies : bool
-        Whether `rows` are numbers of different rows, since equal ones are copies.
+        Whether `rows` contains numbers of different rows, because equal rows are copies.
     """
     n = sum(rows[:count])
     kind = "rows with a positive weight" if weighted else "rows"
@@ -601,7 +601,7 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool, copie
 
 
 def clusters_within(rows: RowData, design: RowDesign | None) -> np.ndarray | None:
-    """Return the number of the cluster of each row if covariates subtract the means of clusters; else None.
+    """Return the cluster number of each row if covariates subtract the means of clusters, else None.
 
     A cluster that is held out as a whole can then be centred by its own rows.
     """
@@ -611,7 +611,7 @@ def clusters_within(rows: RowData, design: RowDesign | None) -> np.ndarray | Non
     return design.clusters
 
 
-#: Up to this many variables, folds are represented by their cross-products.
+#: Largest number of variables for which folds are represented by their cross-products.
 MOMENTS_VARIABLES = 1000
 
 
@@ -632,7 +632,7 @@ def divided(
     rows : RowData
     folds, repeats : int
     seed : int
-        The same seed gives the same folds for the same rows, in any order.
+        The same seed gives the same folds for the same rows, whatever their order.
     k : int
         Number of components that will be fitted.
     rank : int or None

@@ -1,8 +1,9 @@
 """Sparse loadings for several data sets at once: supports from rotated loadings, and pruned partitions.
 
-Candidates with unequal cardinalities, and the prediction by which components are counted, need many supports
-for every fold. They are the largest of all rotated loadings, or a partition of the variables of which those
-with the smallest loadings are left out. The loadings on each support are its leading eigenvector.
+Candidates with unequal cardinalities, and the prediction that determines the number of components, need many
+supports for every fold. The supports consist of the largest rotated loadings, or are the groups of a
+partition of the variables without the variables that have the smallest loadings. The loadings on each support
+are the leading eigenvector of its covariance matrix.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ class SetsTuning:
     group_rounds, round_steps : int
         Rounds in which variables change their group, and power steps in each.
     group_variables : int
-        Up to this many variables, groups change by eigenvectors in place of a few power steps from the last
-        ones.
+        Largest number of variables for which groups are updated by eigenvectors, instead of a few power steps
+        from the previous loadings.
     decomposed_variables, formed_variables : int
-        Up to this many variables covariance matrices of all folds are decomposed together, and up to so many
-        they are formed.
+        Largest numbers of variables for which the covariance matrices of all folds are decomposed together,
+        and for which they are formed.
     formed_rows : int
-        For more variables, products of up to so many rows are formed for each support: 64 rows of 1,500
-        variables took .35 of the time so, 250 rows of 900 about as long.
+        With more variables, largest number of rows whose products are formed for each support: 64 rows of
+        1,500 variables took .35 of the time in this way, and 250 rows of 900 variables about the same time.
     truncated_steps, component_starts : int
-        Truncated power steps, and number of starts for a sparse component.
+        Number of truncated power steps, and number of starts, for a sparse component.
     """
 
     eigenvector_steps: int = 12
@@ -65,7 +66,7 @@ class DataSets(ABC):
     Attributes
     ----------
     kmax : int
-        The largest number of components that is asked for.
+        The largest number of components that is requested.
     """
 
     kmax: int
@@ -104,7 +105,7 @@ class DataSets(ABC):
     def weights(
         self, masks: np.ndarray, start_loadings: np.ndarray, steps: int = SETS.eigenvector_steps
     ) -> np.ndarray:
-        """Return the leading eigenvector on each support, by power steps.
+        """Return the leading eigenvector on each support, computed by power steps.
 
         Parameters
         ----------
@@ -112,7 +113,7 @@ class DataSets(ABC):
         start_loadings : ndarray of shape (f, p, k) or (m, f, p, k)
             Loadings from which the steps start.
         steps : int
-            Number of power steps, where these are used.
+            Number of power steps, if they are used.
         """
         V = unit_columns(masks * start_loadings)
         for _ in range(steps):
@@ -120,7 +121,7 @@ class DataSets(ABC):
         return V
 
     def settled_groups(self, groups: np.ndarray, start_loadings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Move each variable to the group with whose component it correlates most, until none moves.
+        """Move each variable to the group whose component it correlates with most, until no variable moves.
 
         Parameters
         ----------
@@ -133,7 +134,7 @@ class DataSets(ABC):
         -------
         groups : ndarray of int, shape (s, f, p)
         covariances : ndarray of shape (s, f, p, k)
-            Of the variables with the standardised scores of the components, absolute.
+            Absolute covariances of the variables with the standardised scores of the components.
         """
         groups, group_numbers = groups.copy(), np.arange(start_loadings.shape[2])
         V = np.stack([start_loadings] * len(groups))
@@ -154,7 +155,7 @@ class DataSets(ABC):
         return groups, C
 
     def with_scores(self, V: np.ndarray) -> np.ndarray:
-        """Return the covariances of the variables with the standardised scores of V, absolute."""
+        """Return the absolute covariances of the variables with the standardised scores of V."""
         covariances = self.products(V)
         variances = np.einsum("...pk,...pk->...k", V, covariances)
         return np.abs(covariances) / np.sqrt(np.where(variances > 0, variances, np.inf))[..., None, :]
@@ -176,7 +177,7 @@ class Matrices(DataSets):
 
     @cached_property
     def sequence(self) -> np.ndarray:
-        """The loadings of `kmax` sparse components, see `sparse_sequence`, shape (f, p, kmax)."""
+        """The loadings of `kmax` sparse components, shape (f, p, kmax); see `sparse_sequence`."""
         return sparse_sequence(self.S, self.kmax)
 
     def products(self, V: np.ndarray) -> np.ndarray:
@@ -213,7 +214,7 @@ class Matrices(DataSets):
 
 @dataclass(frozen=True, eq=False)
 class Operators(DataSets):
-    """Operators, for many variables: their covariance matrices are not formed."""
+    """Operators for many variables, whose covariance matrices are not formed."""
 
     ops: Sequence[Operator]
 
@@ -238,11 +239,11 @@ class Operators(DataSets):
 
 @dataclass(frozen=True, eq=False)
 class FewRows(DataSets):
-    """Dense rows that are fewer than their variables: eigenvectors are computed from products of rows.
+    """Dense data with fewer rows than variables, whose eigenvectors are computed from products of rows.
 
     The loadings on a support with the columns Y_u are Y_u' z, where z is the leading eigenvector of the n x n
-    matrix Y_u Y_u'. Supports that contain each other, and groups of which a few variables move, share most of
-    these matrices.
+    matrix Y_u Y_u'. Nested supports, and groups before and after a few variables move, share most of the
+    terms of these matrices.
     """
 
     ops: Sequence[DenseRows]
@@ -260,9 +261,9 @@ class FewRows(DataSets):
     def weights(
         self, masks: np.ndarray, start_loadings: np.ndarray, steps: int = SETS.eigenvector_steps
     ) -> np.ndarray:
-        """Return the leading eigenvector on each support, by power steps.
+        """Return the leading eigenvector on each support, computed by power steps.
 
-        The supports of a component contain those before, and `start_loadings` has the shape (f, p, k).
+        Each support of a component contains the previous one, and `start_loadings` has shape (f, p, k).
         """
         V = np.zeros(masks.shape)
         for number, j in np.ndindex(len(self.ops), masks.shape[-1]):
@@ -304,13 +305,13 @@ def _settled_groups(
             break
         products += _products_of_groups(Y[:, changes], regrouped[changes], len(products))
         products -= _products_of_groups(Y[:, changes], groups[changes], len(products))
-        products[np.bincount(regrouped, minlength=len(products)) == 0] = 0.0  # not rounding errors
+        products[np.bincount(regrouped, minlength=len(products)) == 0] = 0.0  # free of rounding errors
         groups = regrouped
     return groups, C
 
 
 def _products_of_groups(Y: np.ndarray, groups: np.ndarray, k: int) -> np.ndarray:
-    """Return Y_j Y_j' for the columns of each of k groups, shape (k, n, n)."""
+    """Return Y_j Y_j' for the columns Y_j of each of k groups, shape (k, n, n)."""
     order = np.argsort(groups, kind="stable")
     ends = np.cumsum(np.bincount(groups, minlength=k)).tolist()
     columns = Y[:, order]
@@ -318,22 +319,22 @@ def _products_of_groups(Y: np.ndarray, groups: np.ndarray, k: int) -> np.ndarray
 
 
 def most_related(covariances: np.ndarray) -> np.ndarray:
-    """Return for each variable the component with the largest covariance, the first of equal ones.
+    """Return the component with the largest covariance for each variable; the first if several are equal.
 
-    Takes absolute values, shape (..., p, k); returns the shape (..., p).
+    `covariances` are absolute values, shape (..., p, k); the result has shape (..., p).
     """
     size = covariances.max(axis=(-2, -1), keepdims=True) + 1e-300
     return np.asarray(np.round(covariances / size / RELATIVE).argmax(axis=-1))
 
 
 def unit_rows(Z: np.ndarray) -> np.ndarray:
-    """Return Z, shape (..., n), with vectors of unit length; zeros stay."""
+    """Return Z, shape (..., n), with vectors of unit length; vectors of zeros are not changed."""
     lengths = np.linalg.norm(Z, axis=-1, keepdims=True)
     return np.asarray(Z / np.where(lengths > 0, lengths, 1.0))
 
 
 def sets_of(ops: Sequence[Operator], kmax: int) -> DataSets:
-    """Return data sets given by operators; up to `SetsTuning.formed_variables` covariances are formed."""
+    """Return the data sets of operators, with covariance matrices for up to `formed_variables` variables."""
     if ops[0].p > SETS.formed_variables:
         rows = [op for op in ops if isinstance(op, DenseRows) and op.n <= SETS.formed_rows]
         return FewRows(kmax, rows) if len(rows) == len(ops) else Operators(kmax, ops)
@@ -342,7 +343,7 @@ def sets_of(ops: Sequence[Operator], kmax: int) -> DataSets:
 
 
 def unit_columns(V: np.ndarray) -> np.ndarray:
-    """Return V, shape (..., p, k), with columns of unit length; columns of zeros stay."""
+    """Return V, shape (..., p, k), with columns of unit length; columns of zeros are not changed."""
     lengths = np.sqrt(np.einsum("...pk,...pk->...k", V, V))
     return np.asarray(V / np.where(lengths > 0, lengths, 1.0)[..., None, :])
 
@@ -356,7 +357,7 @@ def sizes(low: int, high: int, number: int) -> list[int]:
 
 
 def largest(A: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
-    """Return masks of the largest entries of A in absolute value, for several numbers of them.
+    """Return masks of the largest entries of A in absolute value, for several numbers of entries.
 
     Every component keeps its two largest entries; entries of zero are left out.
 
@@ -379,7 +380,7 @@ def largest(A: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
 
 
 def _ranks(values: np.ndarray, axis: int) -> np.ndarray:
-    """Return the ranks of values along an axis, from 0; of equal values, the first comes first."""
+    """Return the ranks of values along an axis, from 0; equal values are ranked in their order."""
     order = np.argsort(values, axis=axis, kind="stable")
     ranks = np.empty_like(order)
     np.put_along_axis(
@@ -398,16 +399,16 @@ def partitions(
     Parameters
     ----------
     sets : DataSets
-        Of f data sets.
+        The f data sets.
     k : int
     start_groups : ndarray of int, shape (p,), optional
-        Groups from which the search starts as well, besides the groups of the rotated loadings.
+        Further groups from which the search starts, besides the groups of the rotated loadings.
 
     Returns
     -------
     groups : ndarray of int, shape (f, p)
     covariances : ndarray of shape (f, p, k)
-        Of each variable with the standardised score of its group, absolute; 0 for other groups.
+        Absolute covariance of each variable with the standardised score of its group; 0 for other groups.
     """
     A = np.abs(sets.rotated(k))
     starts = [A.argmax(axis=2)]
@@ -426,8 +427,8 @@ def pruned(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the groups of `partitions`, (f, p), and loadings of pruned partitions, (m, f, p, k).
 
-    Of each partition the variables with the largest covariance with their own component are kept, as many as
-    the m `numbers` say.
+    A pruned partition keeps the variables that have the largest covariances with their own components;
+    `numbers` contains the m numbers of variables to keep.
     """
     groups, covariances = partitions(sets, k, start_groups)
     return groups, sets.weights(largest(covariances, numbers), covariances)
@@ -440,10 +441,10 @@ def of_rotated(sets: DataSets, k: int, numbers: Sequence[int]) -> np.ndarray:
 
 
 def truncated_rotated(sets: DataSets, k: int, numbers: Sequence[int]) -> np.ndarray:
-    """Return the largest rotated loadings, with zeros in place of the others, shape (m, f, p, k).
+    """Return the largest rotated loadings, with all others set to zero, shape (m, f, p, k).
 
-    With all of them the components span those of PCA. Leading eigenvectors on supports of most variables
-    would all be the first component.
+    With all loadings, the components have the span of PCA. On supports that contain most variables, the
+    leading eigenvectors would all be close to the first component.
     """
     A = sets.rotated(k)
     return unit_columns(largest(A, numbers) * A)
@@ -472,12 +473,12 @@ def rotated_cards(sets: DataSets, k: int, numbers: Sequence[int]) -> list[tuple[
 
 
 def near_card(p: int) -> int:
-    """Return the cardinality for variables whose number is not known: 1.5 log(p), at least 2."""
+    """Return the cardinality to use if it is not known: 1.5 log(p), at least 2."""
     return min(p, max(2, round(1.5 * np.log(p))))
 
 
 def sparse_components(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return variances, shape (f,), and loadings, (f, p), of a component of `near_card` variables.
+    """Return variances, shape (f,), and loadings, shape (f, p), of a component of `near_card` variables.
 
     Truncated power steps start from the columns with the largest norm of their largest entries, and the
     leading eigenvector is computed on the best support.
@@ -533,7 +534,7 @@ def residual_covariances(S: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def sparse_sequence(S: np.ndarray, k: int) -> np.ndarray:
-    """Return the loadings of k sparse components, each of the residuals of earlier ones, shape (f, p, k)."""
+    """Return loadings of k sparse components, each of the residuals of the earlier ones, shape (f, p, k)."""
     loadings = []
     for _ in range(k):
         loadings.append(sparse_components(S)[1])

@@ -1,21 +1,21 @@
-"""Permutation tests: variables and components, and the same components in groups of rows.
+"""Permutation tests of variables against components, and of equal components in groups of rows.
 
-**Variables and components.** The components are computed from the other variables. The statistic is
-studentised. A permutation test of a plain correlation also rejects if variable and score are uncorrelated
-but large in the same rows, as with heavy-tailed rows: DiCiccio and Romano (2017), "Robust permutation tests
-for correlation and regression coefficients", JASA 112.
+**Variables and components.** Each variable is tested against components computed from the other variables.
+The statistic is studentised, because a permutation test of a plain correlation also rejects if variable and
+score are uncorrelated but large in the same rows, as with heavy-tailed rows: DiCiccio and Romano (2017),
+"Robust permutation tests for correlation and regression coefficients", JASA 112.
 
-Rows that belong together stay together. Whole clusters (or blocks of rows in time) are permuted if all have
-equally many rows. If not, signs of the clusters' contributions to the statistic are drawn: Canay, Romano and
+Dependent rows are kept together. Whole clusters (or blocks of rows in time) are permuted if all have the same
+number of rows. If not, signs of the clusters' contributions to the statistic are drawn: Canay, Romano and
 Shaikh (2017), "Randomization tests under an approximate symmetry assumption", Econometrica 85.
 
 **Groups of rows.** In group g, with rows centred at the mean of the group and scores t = x'w of common
 components, the slope of variable i on component j is b = cov(x_i, t_j) / var(t_j). Unlike correlations and
 loadings, slopes do not change if only the variance of a component differs. The statistic of a variable and
 a component is sum_g (b_g - b)^2 / v_g, where v_g is the heteroscedasticity-consistent variance of b_g (HC0;
-with clusters, that of their sums) and b the mean of the b_g with weights 1 / v_g. A variable that does not
-vary in a group would have the slope 0 with the variance 0 there: it is not estimated in this group, and has
-no test.
+with clusters, computed from sums over clusters) and b the mean of the b_g with weights 1 / v_g. A variable
+that does not vary in a group would have the slope 0 with the variance 0 there: its slope is not estimated in
+this group, and the variable is not tested.
 
 Labels of centred rows, or of whole clusters, are permuted. The statistic is studentised, so that groups may
 differ in variance and size: Janssen (1997), "Studentized permutation tests for non-i.i.d. hypotheses",
@@ -63,7 +63,7 @@ class _UnitScores:
 
 @dataclass(frozen=True, eq=False)
 class _PermutationJob:
-    """The job of comparing the statistics after one permutation of the rows with those observed."""
+    """The job of comparing the statistics after one permutation of the rows with the observed statistics."""
 
     X: np.ndarray
     squares: np.ndarray
@@ -101,7 +101,7 @@ class _Signs:
 
 @dataclass(frozen=True, eq=False)
 class _OmissionJob:
-    """The job of fitting without one selected variable, for each of several selected variables."""
+    """The job of fitting without one selected variable, for several selected variables in turn."""
 
     resampling: Resampling
     selected: np.ndarray
@@ -131,18 +131,18 @@ def permutation_test(resampling: Resampling, n: int, *, fdr: str) -> Tested:
     Parameters
     ----------
     resampling : Resampling
-        Its sampler has rows in memory.
+        A resampling whose sampler has rows in memory.
     n : int
         Number of permutations.
     fdr : {"fdr_bh", "fdr_by"}
-        As in ``statsmodels.stats.multitest.multipletests``.
+        How p-values are adjusted, as in ``statsmodels.stats.multitest.multipletests``.
 
     Notes
     -----
     A variable that the fit selected is tested against a fit without it, so that its own selection does not
-    count as evidence. That fit starts from PCA of the other variables; from the loadings of the original fit
-    it would keep variables that were selected for their association with the one left out. Variables that
-    were not selected are tested against the original fit, which does not contain them.
+    count as evidence. That fit starts from PCA of the other variables; if it started from the loadings of the
+    original fit, it would keep variables that were selected for their association with the variable left out.
+    Variables that were not selected are tested against the original fit, which does not contain them.
     """
     from statsmodels.stats.multitest import multipletests
 
@@ -209,7 +209,7 @@ def _rows(sampler: RowSampler) -> np.ndarray:
 
 
 def _free(T: np.ndarray) -> np.ndarray:
-    """Return each score with the others partialled out, at unit length; zero if it depends on the others."""
+    """Return each score with the others partialled out, at unit length; zero for dependent scores."""
     T = T - T.mean(axis=0)
     size = np.linalg.norm(T, axis=0)
     T = T / np.where(size > 0, size, 1.0)
@@ -222,7 +222,7 @@ def _free(T: np.ndarray) -> np.ndarray:
 
 
 def _against(X: np.ndarray, scores: list[_UnitScores], order: np.ndarray) -> np.ndarray:
-    """Return the correlations, shape (p, k), of the variables with the scores after permuting their rows."""
+    """Return the correlations, shape (p, k), of the variables with the scores in a permuted order."""
     correlations = np.zeros((X.shape[1], scores[0].T.shape[1]))
     for unit_scores in scores:
         correlations[unit_scores.variables] = X[:, unit_scores.variables].T @ unit_scores.T[order]
@@ -232,7 +232,7 @@ def _against(X: np.ndarray, scores: list[_UnitScores], order: np.ndarray) -> np.
 def _studentised(
     X: np.ndarray, squares: np.ndarray, scores: list[_UnitScores], order: np.ndarray
 ) -> np.ndarray:
-    """Return the statistics, shape (p, k), of the variables and the scores after permuting their rows.
+    """Return the statistics, shape (p, k), of the variables and the scores in a permuted order.
 
     With the products m_i = x_i t_i of a variable and a score, this is sum(m) / sqrt(sum(m^2)), a number in
     [-sqrt(n), sqrt(n)]. It increases with mean(m) / sd(m), which is infinite if all products are equal.
@@ -266,14 +266,14 @@ def _contributions(
 
 
 def _by_group(parts: np.ndarray, signs: np.ndarray | None = None) -> np.ndarray:
-    """Return the statistics, shape (p, k), of contributions m of groups: sum(m) / sqrt(sum(m^2))."""
+    """Return the statistics, shape (p, k), for contributions m of groups: sum(m) / sqrt(sum(m^2))."""
     sums = parts.sum(axis=0) if signs is None else np.tensordot(signs, parts, axes=1)
     sizes = np.sqrt((parts**2).sum(axis=0))
     return np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)
 
 
 def _narrower(refit: Refit, p: int) -> Any:
-    """Return the solver with cardinalities of at most `p`; if it searches for them, with those of the fit."""
+    """Return the solver with cardinalities of at most `p`, those of the fit if it searches for them."""
     solver: Any = refit.plan.solver
     card = getattr(solver, "card", None)
     if card is None and refit.batch_size is not None:
@@ -282,7 +282,7 @@ def _narrower(refit: Refit, p: int) -> Any:
     return solver if card is None else replace(solver, card=tuple(min(count, p) for count in card))
 
 
-#: Statistics that differ by less than this share are equal: the order of summation affects rounding.
+#: Statistics whose relative difference is below this are equal: the order of summation affects rounding.
 EQUAL_STATISTICS = 1e-9
 
 
@@ -293,14 +293,14 @@ class GroupSlopes:
     Attributes
     ----------
     slopes, variances : ndarray of shape (G, p, k)
-        NaN for a variable in a group in which it does not vary.
+        Slopes and their variances; NaN for a variable in a group in which it does not vary.
     p_value : float
-        Of all variables and components together.
+        P-value for all variables and components together.
     by_component : ndarray of shape (k,)
-        Of all variables of a component, not adjusted for the number of components.
+        P-values for all variables of a component, not adjusted for the number of components.
     adjusted : ndarray of shape (p, k)
-        Adjusted for all variables and components; NaN for a variable that is a multiple of the scores, or
-        does not vary in a group.
+        P-values adjusted for all variables and components; NaN for a variable that is a multiple of the
+        scores, or does not vary in a group.
     draws, asked : int
         Number of permutations made and requested.
     """
@@ -334,7 +334,7 @@ def slopes_of(
     code : ndarray of int, shape (n,)
         The group of each row.
     unit : ndarray of int, shape (n,), optional
-        The cluster of each row; by default each row is one.
+        The cluster of each row; by default each row is a cluster.
     """
     T, groups = Z @ W, int(code.max()) + 1
     b = np.empty((groups, *W.shape))
@@ -402,7 +402,7 @@ def compare(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> GroupSlopes:
-    """Compare the slopes of groups by permutations.
+    """Test by permutations whether the slopes of groups are equal.
 
     Parameters
     ----------
@@ -416,7 +416,7 @@ def compare(
     unit : ndarray of int, shape (n,), optional
         The cluster of each row, 0, 1, ...; each cluster lies in one group.
     still : ndarray of bool, shape (G, p), optional
-        The variables that do not vary in a group. They have no slope there, and are not tested.
+        Whether each variable is constant in each group. It has no slope there, and is not tested.
     seed, n_jobs : int
     """
     b, v = slopes_of(Z, W, code, unit)
@@ -442,8 +442,8 @@ def compare(
 def _determined(Z: np.ndarray, W: np.ndarray) -> np.ndarray:
     """Mark the variables that are multiples of a component's scores, shape (p, k).
 
-    Their slopes are equal in all groups by definition, as that of the one variable of a component, and their
-    differences are rounding errors without variance.
+    The slopes of such a variable are equal in all groups by definition, as for the only variable of a
+    component, and differences between them are rounding errors without variance.
     """
     T, sizes = Z @ W, np.linalg.norm(Z, axis=0)
     marks = np.empty(W.shape, dtype=bool)
@@ -454,7 +454,7 @@ def _determined(Z: np.ndarray, W: np.ndarray) -> np.ndarray:
 
 
 def _largest(observed: np.ndarray, null: np.ndarray) -> float:
-    """Return the p-value of the largest statistic of those that are not NaN, NaN if all are."""
+    """Return the p-value of the largest statistic that is not NaN; NaN if all statistics are NaN."""
     testable = ~np.isnan(observed)
     if not testable.any():
         return float("nan")
@@ -480,10 +480,11 @@ def step_down(observed: np.ndarray, null: np.ndarray) -> np.ndarray:
 
 
 def own_directions(Z: np.ndarray, W: np.ndarray, code: np.ndarray) -> list[list[tuple[float, float, float]]]:
-    """Return, for each group and component, its variance in the group, the congruence, and the share kept.
+    """Return the variance in the group, congruence and share kept for each group and component.
 
     The congruence is the absolute inner product of the loadings w with the group's first eigenvector on the
-    same variables, and the share kept that of w's variance in its eigenvalue; the divisor is n - 1.
+    same variables. The share kept is the variance of the score divided by the eigenvalue. Variances have the
+    divisor n - 1.
     """
     directions = []
     for g in range(int(code.max()) + 1):

@@ -1,8 +1,9 @@
-"""How many components predict held-out rows: by sparse fits with at most as many loadings as variables.
+"""The number of components that predict held-out rows, by sparse fits with at most p loadings in total.
 
-With many rows every minor component improves the prediction by PCA. Fits with one loading per variable on
-average do not use them, as their variables are needed elsewhere. PCA itself is compared at a price, so that
-components of all variables count where they predict much more than sparse fits.
+With many rows, every minor component improves the prediction by PCA. Fits with one loading per variable on
+average do not use minor components, because their variables are needed in other components. PCA itself is
+also compared, but must predict more, so that components of all variables are accepted if they predict much
+more than sparse fits.
 """
 
 from __future__ import annotations
@@ -52,29 +53,32 @@ class PredictionTuning:
     ----------
     folds : int
     divisions, divisions_of_many : int
-        Divisions into folds for up to `SetsTuning.decomposed_variables`, and for more. Of the wines, five
-        folds in four divisions gave 2 or 4 components by seed, ten folds in two divisions always 4.
+        Number of divisions into folds for up to `SetsTuning.decomposed_variables` variables, and for more.
+        For the wine data, four divisions into five folds gave 2 or 4 components, depending on the seed, and
+        two divisions into ten folds always 4.
     sizes : int
-        Numbers of loadings of the partitions, and of the supports of rotated loadings, for each number of
-        components.
+        How many numbers of loadings are compared, for partitions and for supports of rotated loadings, with
+        each number of components.
     least : float
-        A further component must predict this share of the variance of one variable more. .15 to .25 gave the
-        same on real questionnaires; simulated minor factors need .2.
+        A further component must increase the predicted variance by this share of the variance of one
+        variable. Values of .15 to .25 gave the same results for real questionnaires; simulated minor factors
+        need .2.
     errors : float
-        And its gain must exceed so many standard errors.
+        The gain of a further component must also exceed this number of standard errors.
     price_of_density : float
-        What p further loadings of PCA must predict more, in units of what a further component must. Of 40
-        sets each with three components of all 20 variables (variances 6, 4, 2.5 and 5, 3, 2 beside noise of
-        1), k was right in .33 and .30 without PCA, in 1.00 and .95 at a price of 1, .95 and .85 at 1.5, .95
-        and .60 at 2; beside 15 minor factors of unequal size in .78 (300 rows) and .82 (2,000) without PCA,
-        and in .70 and .57, .78 and .82, .78 and .82 at these prices.
+        The gain that p further loadings of PCA must have, in multiples of the gain that a further component
+        must have. In 40 data sets each with three components of all 20 variables (variances 6, 4, 2.5 and 5,
+        3, 2, with noise of variance 1), k was right in .33 and .30 of the sets without PCA, in 1.00 and .95
+        at a price of 1, in .95 and .85 at 1.5, and in .95 and .60 at 2. With 15 minor factors of unequal size
+        it was right in .78 (300 rows) and .82 (2,000 rows) without PCA, and in .70 and .57, .78 and .82, .78
+        and .82 at these prices.
     kmax : int
-        Number of components that are compared at first, and at least.
+        Number of components that are compared at first; more are compared if the last ones are accepted.
     misses : int
-        The comparison ends when so many numbers in a row do not count: groups may split in an order that
-        helps only after two splits.
+        The comparison ends when this many successive numbers of components are not accepted: groups may split
+        in an order that helps only after two splits.
     late_misses : int
-        Or so many, once the first numbers have been compared.
+        The same, once the first `kmax` numbers have been compared.
     """
 
     folds: int = 10
@@ -99,13 +103,13 @@ class Prediction:
     Attributes
     ----------
     errors : Errors
-        Of the best-predicting fit with each number of components.
+        Errors of the best-predicting fit with each number of components.
     p : int
         Number of variables.
     least : float
-        What each further component must predict more, as a share of the mean variance of a variable.
+        Required gain of each further component, as a share of the mean variance of a variable.
     dense_errors : Errors or None
-        Of PCA with each number of components; None for more than `SetsTuning.decomposed_variables`.
+        Errors of PCA with each number of components; None for more than `SetsTuning.decomposed_variables`.
     """
 
     errors: Errors
@@ -115,26 +119,27 @@ class Prediction:
 
     @property
     def number(self) -> int:
-        """The number C of components that predict."""
+        """The number C of components that predict held-out rows."""
         return self._comparison[0]
 
     @property
     def counts_pca(self) -> bool:
-        """Whether a number counts by PCA, with more than p loadings."""
+        """Whether a number of components is accepted because of PCA, with more than p loadings."""
         return any(addition.counts and addition.density for addition in self._comparison[1])
 
     @property
     def by_division(self) -> tuple[int, ...]:
-        """The number by every division into folds alone."""
+        """The number of components for each division into folds alone."""
         sparse = list(self.errors.divisions())
         dense = [None] * len(sparse) if self.dense_errors is None else self.dense_errors.divisions()
         return tuple(self._counted(*pair)[0] for pair in zip(sparse, dense, strict=True))
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per number: "predicted", "gain" over the last that counts, "gain_se", and "counts".
+        """One row per number: "predicted", "gain" over the last number accepted, "gain_se", and "counts".
 
-        "predicted" is the share of the variance of held-out cells; gains are in variables of mean variance.
+        "predicted" is the share of the variance of held-out cells; gains are in multiples of the mean
+        variance of a variable; "counts" marks the numbers that are accepted.
         """
         additions = self._comparison[1]
         columns = ["predicted", "gain", "gain_se", "counts"]
@@ -145,17 +150,17 @@ class Prediction:
 
     @property
     def close(self) -> tuple[int, ...]:
-        """The numbers whose gain is within one standard error of the least gain with which they count."""
+        """The numbers whose gain is within one standard error of the required gain."""
         additions = self._comparison[1]
         return tuple(k for k, addition in enumerate(additions, 1) if addition.is_close)
 
     @cached_property
     def _comparison(self) -> tuple[int, list[_Addition]]:
-        """The number, and the comparison of every number, by all divisions into folds."""
+        """The number of components, and the comparison of every number, for all divisions into folds."""
         return self._counted(self.errors, self.dense_errors)
 
     def _counted(self, errors: Errors, dense: Errors | None) -> tuple[int, list[_Addition]]:
-        """Return the number, and the comparison of every number with the last one that counts."""
+        """Return the number of components, and the comparison of every number with the last one accepted."""
         last_number, reference, density, additions = 0, errors.of_means, 0, list[_Addition]()
         for k in range(1, errors.press.shape[2] + 1):
             addition = self._addition(errors, k, reference, k - last_number)
@@ -184,21 +189,22 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class _Addition:
-    """A number of components compared with the last one that counts.
+    """The comparison of a number of components with the last number accepted.
 
     Attributes
     ----------
     relative : ndarray
-        Errors by fold, relative to those of the means.
+        Errors by fold, relative to the errors of the means.
     predicted : float
-        The share of the variance of held-out cells.
+        The predicted share of the variance of held-out cells.
     gain, gain_se : float
-        What it predicts more, in variables, and the standard error.
+        The gain in multiples of the mean variance of a variable, and its standard error.
     surplus : float
-        The gain less what it must be at least.
+        The gain minus the required gain.
     counts : bool
+        Whether the number is accepted.
     density : int
-        How often the fit has p loadings more than the limit of p.
+        The number of loadings exceeds the limit of p by this multiple of p.
     """
 
     relative: np.ndarray
@@ -211,7 +217,7 @@ class _Addition:
 
     @property
     def is_close(self) -> bool:
-        """Whether the gain is within one standard error of the least with which this number counts."""
+        """Whether the gain is within one standard error of the required gain."""
         required_gain = max(self.gain - self.surplus, PREDICTION.errors * self.gain_se)
         return abs(self.gain - required_gain) < self.gain_se
 
@@ -222,7 +228,7 @@ def degenerate(V: np.ndarray) -> np.ndarray:
 
 
 def divisions(p: int) -> int:
-    """Return the number of divisions of rows of p variables into folds."""
+    """Return the number of divisions into folds for data with p variables."""
     return PREDICTION.divisions if p <= SETS.decomposed_variables else PREDICTION.divisions_of_many
 
 
@@ -245,14 +251,14 @@ def prediction(
     data : Data
         Rows in memory, or a covariance matrix.
     kmax, limit : int
-        Number of components that are compared, and the largest number as long as the last ones count.
+        Number of components that are compared, and the largest number, as long as the last are accepted.
     least : float
         See :class:`Prediction`.
     seed : int
     unit, pull
         As for `Data.noise`.
     disjoint : bool
-        Whether partitions are compared only, and not supports of rotated loadings.
+        Whether only partitions are compared, and not supports of rotated loadings.
     exceeding : callable
         Takes a number of components; returns how many of them exceed noise, up to the first that does not.
     n_jobs : int
@@ -281,7 +287,7 @@ def prediction(
             if len(sparse_press) >= kmax and limit == kmax:
                 break
             beside_noise = exceeding(result.number + 1)
-            if beside_noise <= result.number:  # no more are chosen; the next one is compared for its gain
+            if beside_noise <= result.number:  # no more can be chosen; the next one is compared for its gain
                 end = min(limit, beside_noise + 1)
     return result
 
@@ -314,7 +320,7 @@ class _Predictor:
             self.stacked = self._stacked()
 
     def _replaced_cells(self, rows: FoldRows, is_replaced: np.ndarray) -> list[WeightedCells]:
-        """Return for each fold the held-out rows with replaced cells, and the weights of these cells."""
+        """Return the held-out rows with replaced cells, and the weights of these cells, for each fold."""
         w = weights_or_ones(rows.weights, len(rows.Z))
         cells = []
         for number in range(self.count):
@@ -325,7 +331,7 @@ class _Predictor:
         return cells
 
     def _stacked(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the covariance matrices outside the folds and the cross-products inside, (f, p, p) each."""
+        """Return covariance matrices outside the folds and cross-products of the folds, both (f, p, p)."""
         all_columns, S, H = np.arange(self.p), [], []
         for number in range(self.count):
             op, holdout = self.folds.split(number)
@@ -389,8 +395,8 @@ class _Predictor:
     def _best_errors(self, errors: np.ndarray) -> np.ndarray:
         """Return the errors of the best of m fits by fold, shape (f,).
 
-        Fits are left out if a component has one variable or none in more than half of the folds; in the other
-        folds such a fit predicts by the means.
+        Fits are left out if a component has one variable or none in more than half of the folds. Other fits
+        predict by the means in the folds in which this occurs.
         """
         errors = errors[np.isinf(errors).mean(axis=1) <= 0.5]
         errors = np.vstack([np.where(np.isinf(errors), self.mean, errors), self.mean])
@@ -399,7 +405,7 @@ class _Predictor:
     def _of_fold(
         self, numbers: Sequence[int], start_groups: dict[int, np.ndarray], number: int
     ) -> tuple[list[np.ndarray], float, float]:
-        """Return the errors of all fits in a fold, shape (m,), for each number of components; its totals."""
+        """Return errors of all fits in a fold, shape (m,), for each number of components, and its totals."""
         op, holdout = self.folds.split(number)
         sets = sets_of([op], numbers[-1])
         errors_by_number = []
@@ -427,7 +433,7 @@ class _Predictor:
         return np.concatenate(fits)
 
     def errors(self, press: Sequence[np.ndarray]) -> Errors:
-        """Return errors by fold of the fits with 1, 2, ... components, shape (f,) each."""
+        """Return the errors of fits with 1, 2, ... components, given errors by fold, shape (f,) each."""
         shape = self.folds.repeats, self.folds.count
         sums = np.stack(press, axis=1).reshape(*shape, -1)
         return Errors(sums, self.mean.reshape(shape), self.weight.reshape(shape))

@@ -1,4 +1,4 @@
-"""Principal variables of other rows: held-out shares by number of variables, and frequencies in resamples."""
+"""Assessment of principal variables: held-out shares by number of variables, and frequencies in resamples."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from spcastat.linalg.operators import Operator
 from spcastat.progress import stage
 from spcastat.search.principal_variables import best_combinations
 
-#: Numbers of variables above and below the one asked for that are compared.
+#: How many numbers of variables above and below the requested number are compared.
 NEIGHBOURING_NUMBERS = 2
-#: Largest number of variables that share= tries.
+#: Largest number of variables that is tried to reach share=.
 MOST_TRIED = 60
 
 
@@ -31,7 +31,7 @@ class HeldOut:
     Attributes
     ----------
     selection, pca : ndarray of shape (folds, s)
-        Shares of the sum of squares of each fold that the variables kept, and PCA, reproduce.
+        Shares of the sum of squares of each fold that the variables kept and that PCA reproduce.
     squares : ndarray of shape (folds,)
         Sums of squares of the folds.
     """
@@ -41,7 +41,7 @@ class HeldOut:
     squares: np.ndarray
 
     def share(self, of: np.ndarray) -> np.ndarray:
-        """Return the shares of all held-out rows together, shape (s,)."""
+        """Return the shares for all held-out rows together, shape (s,)."""
         return np.asarray(self.squares @ of / self.squares.sum())
 
     @property
@@ -52,14 +52,15 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The rows outside a fold as a problem, and the cross-products of the rows of the fold.
+    """The covariance matrix of the rows outside a fold, and the cross-products of the rows of the fold.
 
     Attributes
     ----------
     op : Operator
-        The other rows.
+        Operator of the rows outside the fold.
     S, products : ndarray of shape (p, p)
-        Their covariance matrix; the cross-products of the fold, centred and scaled by them.
+        Covariance matrix of the rows outside the fold, and cross-products of the rows of the fold, which are
+        centred and scaled by the rows outside.
     """
 
     op: Operator
@@ -73,7 +74,7 @@ class Fold:
         return cls(op, matrix_of(op), holdout.block(np.arange(op.p)))
 
     def share(self, U: Sequence[int], k: int) -> float:
-        """Return the share of the fold that regressions on the k best combinations of U reproduce."""
+        """Return the share of the fold that regressions on the k best combinations of `U` reproduce."""
         W = best_combinations(self.S, U, k)
         B = W @ (W.T @ self.S[list(U)])
         T, total = self.products, float(np.trace(self.products))
@@ -81,8 +82,8 @@ class Fold:
         return float(gain / total)
 
     def pca_share(self, k: int) -> float:
-        """Return the share of the fold on the k leading principal components of the other rows."""
-        pair_count = min(1 << k.bit_length(), self.op.p)  # the operator keeps them for larger k
+        """Return the share of the fold that the k leading components of the other rows reproduce."""
+        pair_count = min(1 << k.bit_length(), self.op.p)  # the operator stores these pairs for larger k
         vectors = self.op.leading(pair_count)[1][:, :k]
         return float((vectors * (self.products @ vectors)).sum() / np.trace(self.products))
 
@@ -123,7 +124,7 @@ class HeldOutPath:
         self._previous_sets: list[list[int]] = [[] for _ in folds]
 
     def at(self, m: int | None) -> tuple[list[float], list[float]]:
-        """Return the shares of each fold with m groups (None: with those the budget allows), and PCA's."""
+        """Return the shares of each fold for m groups (for None, those within the budget), and of PCA."""
         selection, pca = [], []
         for number, fold in enumerate(self.folds):
             problem = self.request.problem(fold.S, m)
@@ -150,12 +151,12 @@ def held_out(request: KeepRequest, folds: Sequence[Fold], sizes: Iterable[int | 
 
 
 def smallest_size(request: KeepRequest, folds: Sequence[Fold]) -> tuple[int, list[int]]:
-    """Return the smallest number of groups that keeps the share `request.share`, and those that were tried.
+    """Return the smallest number of groups that keeps `request.share`, and all numbers that were tried.
 
     Raises
     ------
     OptionError
-        If no number tried keeps it.
+        If none of the numbers that were tried keeps the share.
     """
     assert request.share is not None
     path = HeldOutPath(request, folds)
@@ -188,7 +189,7 @@ def _not_reached(request: KeepRequest, sizes: Sequence[int], parts: Sequence[flo
     return f"{text} share={lower:g} is reached with {sufficient_size} variables."
 
 
-# --- a choice with what other rows say -------------------------------------------------------------
+# --- a choice with its assessment on other rows ----------------------------------------------------
 
 
 def with_path(
@@ -203,9 +204,9 @@ def with_path(
     Parameters
     ----------
     folds : sequence of Fold
-        Empty for no held-out shares.
+        The folds; if there are none, held-out shares are not computed.
     sizes : collection of int
-        Numbers of groups to compare, besides that of the choice.
+        Numbers of groups to compare, besides the number of the choice.
     """
     about, S = set_of(state), state.moments.op
     matrix, m = matrix_of(S), len(about.chosen)
@@ -216,7 +217,7 @@ def with_path(
     for size in sizes:
         problem = request.problem(matrix, None if about.budget is not None else size)
         U = starts[0] if size == m else problem.search(rng, "quick", starts)[0]
-        if len(U) != size:  # those kept determine all others
+        if len(U) != size:  # the variables kept determine all others
             break
         rows.append(one_size(problem, U, spectrum, request.k))
     path = sized(rows)
@@ -242,15 +243,15 @@ def sizes_around(request: KeepRequest, m: int) -> range:
 def with_frequencies(
     state: FitState, data: Data, request: KeepRequest, draws: int, seed: int, analysis: str
 ) -> FitState:
-    """Return the choice with how often resamples of the rows choose each group.
+    """Return the choice with the frequency at which resamples of the rows choose each group.
 
-    Each search starts from the groups chosen, from a greedy choice, and from one reduced from a larger set.
+    Each search starts from the groups chosen, from a greedy choice, and from a larger set that is reduced.
     `analysis` names the call for messages.
 
     Raises
     ------
     NoRowsError
-        If there is nothing to draw from.
+        If the data cannot be resampled.
     """
     about, sampler = set_of(state), data.sampler(analysis)
     chosen_groups = about.chosen.tolist()

@@ -4,10 +4,10 @@ Samples that cannot be fitted are drawn again. Stability selection, by complemen
 (2013), "Variable selection with error control: another look at stability selection", JRSS B 75; Meinshausen
 and Bühlmann (2010), "Stability selection", JRSS B 72.
 
-Sample splitting: variables are selected on one half of the rows, and judged on the other.
+Sample splitting: variables are selected on one half of the rows, and assessed on the other half.
 
-What the other half estimates is the correlation of a selected variable with the score that the other
-selected variables make of the component, with the weights of the first half. It is a smooth function of the
+The other half estimates the correlation of a selected variable with the score of its component that is
+computed from the other selected variables, with the weights of the first half. It is a smooth function of the
 moments of the other half, whatever the first half selected: Rinaldo, Wasserman and G'Sell (2019),
 "Bootstrapping and sample splitting for high-dimensional, assumption-lean inference", Annals of Statistics 47.
 Several splits: Meinshausen, Meier and Bühlmann (2009), "p-values for high-dimensional regression", JASA 104.
@@ -55,8 +55,8 @@ class Aligned:
     order : ndarray of shape (k,)
         The index of each column before matching.
     similarity : ndarray of shape (k,)
-        Absolute correlation of the scores of each component with those of its counterpart, in [0, 1]; 0 if
-        one of them has no variance.
+        Absolute correlation of the scores of each component with the scores of its counterpart, in [0, 1]; 0
+        if one of them has no variance.
     """
 
     V: np.ndarray
@@ -85,8 +85,8 @@ def align(
     Notes
     -----
     The assignment maximises the sum of the absolute correlations |v'Sw| / sqrt(v'Sv w'Sw) (Hungarian
-    algorithm). The sign is that of the correlation, or of v'w if the correlation is zero. There is no
-    rotation, which would destroy the zeros.
+    algorithm). Signs make the correlations positive, or v'w if the correlation is zero. Loadings are not
+    rotated, which would destroy the zeros.
     """
     from scipy.optimize import linear_sum_assignment  # imported late, as it is slow to import
 
@@ -118,15 +118,15 @@ class Refit:
         Loadings of the fit.
     plan : Plan
     fixed : bool
-        Whether the supports are those of the fit.
+        Whether the supports of the fit are used.
     starts : {"near", "quick", "alone"}
         The starts of the search on a draw. "near": the loadings of the fit, and PCA of the draw. "alone": PCA
         of the draw, its varimax rotation and random rotations of twice as many directions (with more than
-        1000 variables only the first two), so that the result is a function of the draw. "quick": these, for
-        adjusted variance fewer of them, and the loadings of the fit. Other methods that use starts have the
-        loadings of the fit as one more start, except with "alone".
+        1000 variables only the first two), so that the result is a function of the draw. "quick": the same
+        starts, but fewer for adjusted variance, and the loadings of the fit. Other methods that use starts
+        also start from the loadings of the fit, except with "alone".
     known_fits : sequence of ndarray of shape (p, k)
-        Fits of other draws: with these, the search on a draw starts from those that are best on it, and PCA.
+        Fits of other draws. If given, searches start from PCA and from those that are best on the draw.
     """
 
     V: np.ndarray
@@ -159,7 +159,7 @@ class Refit:
 
     @property
     def kinds(self) -> tuple[int, ...] | None:
-        """Labels of the components, equal if the rule for supports treats them alike; None without a rule."""
+        """Labels of the components, equal if the rule for supports treats them alike; None without rule."""
         if not self.plan.solver.ruled:
             return None
         rule = self.plan.solver.rule(*self.V.shape)  # type: ignore[attr-defined]
@@ -167,13 +167,13 @@ class Refit:
 
     @property
     def start(self) -> np.ndarray:
-        """The rounded loadings of the fit, since their last digits depend on the order of the rows."""
+        """The loadings of the fit, rounded because their last digits depend on the order of the rows."""
         mantissas, exponents = np.frexp(self.V)
         unit = 2.0**SAMPLES.start_bits
         return np.asarray(np.ldexp(np.rint(mantissas * unit) / unit, exponents))
 
     def draw_starts(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
-        """Return the starts of a search on a draw; for methods other than the search, the fitted loadings.
+        """Return the starts of the search on a draw; for other methods, the fitted loadings.
 
         Raises
         ------
@@ -248,7 +248,7 @@ def plan_of(state: FitState) -> Plan:
 def refit_of(
     state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool = False, starts: str = "near"
 ) -> Refit:
-    """Return the method of a fit for draws.
+    """Return the method of a fit, to be fitted to draws.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def refit_of(
     fixed : bool
         Whether to use the supports of the fit.
     own_card : bool
-        Whether the draws have as many nonzeros as the fit, if the fit has fewer than its `card`.
+        Whether draws have the number of nonzeros of the fit, if the fit has fewer than its `card`.
     starts : {"near", "quick", "alone"}
         See :class:`Refit`.
 
@@ -268,9 +268,9 @@ def refit_of(
 
     Notes
     -----
-    Draws use the objective of the fit, but not its effort: sweeps from few starts, then exchanges of single
-    variables from the best of them. If the fit searched for the fewest nonzeros, each component of a draw has
-    as many as in the fit.
+    Draws are fitted with the objective of the fit, but not with its effort: sweeps from a few starts are
+    followed by exchanges of single variables from the best sweep. If the fit searched for the fewest
+    nonzeros, each component of a draw has as many nonzeros as in the fit.
     """
     if fixed and plan.rows_for:
         raise OptionError(
@@ -291,22 +291,22 @@ Draw = TypeVar("Draw")
 
 @dataclass(frozen=True)
 class SamplesTuning:
-    """Constants for fits of samples; benchmarks/results/trust.md has the coverage of their intervals.
+    """Constants for fits of samples; benchmarks/results/trust.md gives the coverage of their intervals.
 
     Attributes
     ----------
     attempts : int
         Number of samples tried for one draw before giving up, as some samples cannot be fitted.
     first_draws : int
-        So many bootstrap draws are fitted first, and their fits are starts for the others, if there are as
-        many or more. Beside 50 draws, searches on 100 other draws of wine and breast cancer lost .016 and
-        .012 % on average of the best known value, beside 80 .005 and .010 %, and .027 and .078 % from the
-        starts of the first draws.
+        Number of bootstrap draws that are fitted first. Their fits are starts for the others, if there are at
+        least as many others. With 50 first draws, searches on 100 other draws of wine and breast cancer lost
+        on average .016 and .012 % of the best known value; with 80 they lost .005 and .010 %, and from the
+        starts of the first draws .027 and .078 %.
     start_bits : int
         Bits of the fitted loadings at which the searches on draws start: about nine digits, by convention.
     least_left_out : int
-        A selected variable can have substitutes if at least so many fits of halves leave it out; a
-        convention, as are the next two.
+        A selected variable can have substitutes if at least this many fits of halves leave it out. This value
+        and the next two are conventions.
     least_share, least_excess : float
         A substitute is selected in at least this share of these fits, and in a share of the other fits that
         is smaller by at least `least_excess`.
@@ -347,7 +347,7 @@ def attempted(draw: Callable[[], Draw]) -> tuple[Draw, int]:
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """Everything that is needed to draw samples and fit them.
+    """The sampler, the method and the settings that are needed to draw samples and to fit them.
 
     Attributes
     ----------
@@ -358,7 +358,7 @@ class Resampling:
     seed : int
     n_jobs : int
     sampling_text : str
-        What is drawn, if not single rows of the fit: "30 clusters of 4 to 11 rows".
+        Description of the units drawn, if not single rows of the fit: "30 clusters of 4 to 11 rows".
     notice : str
         A remark on rows that may not be independent.
     names : pandas.Index of length p, or None
@@ -379,13 +379,13 @@ class Resampling:
         return align(V, self.refit.V, self.op, self.refit.kinds)
 
     def remarks(self, constant: Sequence[np.ndarray], unit: str) -> str:
-        """Return the remarks on the rows; `constant` has the places of constant columns in each sample."""
+        """Return the remarks on the rows; `constant` lists the places of constant columns by sample."""
         names = pd.RangeIndex(self.op.p) if self.names is None else self.names
         return joined_remarks(self.notice, constant_remark(constant, unit, names))
 
 
 def joined_remarks(*remarks: str) -> str:
-    """Return remarks that are not empty as one text."""
+    """Join remarks that are not empty into one text."""
     return " ".join(remark for remark in remarks if remark)
 
 
@@ -404,8 +404,9 @@ class SampleFits(ABC):
         """Return the parts of the fit of a sample that should be stored."""
 
     def __call__(self, numbers: Sequence[int]) -> list[tuple[list[Any], int, list[np.ndarray]]]:
-        """Return for each number the stored parts of its fits, how many samples failed before, and the
-        places of the columns that do not vary in each sample.
+        """Return the stored parts of fits, the number of failed samples, and places of constant columns.
+
+        The list has one element for each of `numbers`; the places are given for each sample.
         """
         draws = [
             attempted(partial(self._operators_and_starts, draw_generator(self.resampling.seed, i), i))
@@ -441,14 +442,14 @@ class SampleFits(ABC):
 def by_place(
     reference: np.ndarray, places: Sequence[np.ndarray], values: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return all places where `reference` or a fit is nonzero, shape (m,), and the values of the fits there.
+    """Return the places where `reference` or a fit is nonzero, shape (m,), and the values of the fits there.
 
     Parameters
     ----------
     reference : ndarray of shape (p, k)
         Loadings of the original fit.
     places, values : sequences of ndarray
-        Places of the nonzero loadings of each fit in V.T, flattened, and their values.
+        Places of the nonzero loadings of each fit in the flattened V.T, and the values of these loadings.
     """
     all_places = np.unique(np.concatenate([np.flatnonzero(reference.T), *places]))
     table = np.zeros((len(places), len(all_places)), dtype=values[0].dtype)
@@ -476,7 +477,7 @@ class _BootstrapJob(SampleFits):
 
 
 def _bootstrap_draws(resampling: Resampling, n: int) -> list[Any]:
-    """Return the results of n draws; the fits of the first ones are starts for the others."""
+    """Return the results of n draws; the fits of the first draws are starts for the others."""
     job, refit = _BootstrapJob(resampling), resampling.refit
     if not refit.learns or n < 2 * SAMPLES.first_draws:
         return job.run(n, "bootstrap").results
@@ -592,7 +593,7 @@ def _correlations(op: Operator, J: np.ndarray) -> np.ndarray:
 
 
 def _clusters(correlation: np.ndarray, groups: float) -> np.ndarray:
-    """Return for each variable the first one of its cluster, shape (m,).
+    """Return the first variable in the cluster of each variable, shape (m,).
 
     Any two variables in a cluster have an absolute correlation of at least `groups`.
     """
@@ -672,7 +673,7 @@ class LoadingDraws:
 
     @classmethod
     def of(cls, state: FitState, sampler: Sampler, op: Operator, select: bool, seed: int) -> LoadingDraws:
-        """Return the job for a fit, with as many nonzeros as it has; `op` has its data."""
+        """Return the job for a fit, with the same numbers of nonzeros; `op` contains the data of the fit."""
         P = with_loadings(state).V
         card = tuple(np.count_nonzero(P, axis=0).tolist())
         has_card = state.record.options.get("card") is not None
@@ -681,7 +682,10 @@ class LoadingDraws:
         return cls(sampler, op, P / op.unit, state.V * op.unit, nonzeros, select, seed, names)
 
     def __call__(self, number: int) -> tuple[tuple[np.ndarray, ...], int]:
-        """Return the loadings of a draw, their variances and its constant columns, and the failed samples."""
+        """Return the results for a draw, and the number of samples that failed before it.
+
+        The results are the loadings, their variances, the similarity and the constant columns.
+        """
         return attempted(partial(self._fitted, number, draw_generator(self.seed, number)))
 
     def _fitted(self, number: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -714,7 +718,7 @@ def bootstrap_loadings(
     draws : LoadingDraws
     n, n_jobs : int
     sampling_text, notice : str
-        `drawn` and `notice` of :class:`spcastat.fit.record.Bootstrapped`.
+        Values of `drawn` and `notice` in :class:`spcastat.fit.record.Bootstrapped`.
 
     Returns
     -------
@@ -748,7 +752,7 @@ def with_imputations(draws: Bootstrapped, resampling: Resampling, search: str) -
     Parameters
     ----------
     draws : Bootstrapped
-        Draw b is from imputation b modulo their number.
+        Draw b is from imputation b modulo the number of imputations.
     resampling : Resampling
     search : {"near", "quick"}
         The search by which each imputation selects variables.
@@ -772,7 +776,7 @@ def with_imputations(draws: Bootstrapped, resampling: Resampling, search: str) -
 
 
 def _loadings(resampling: Resampling, refit: Refit, ops: Sequence[Operator]) -> np.ndarray:
-    """Return the loadings of the imputations, matched with those of the fit and flattened, shape (M, p k).
+    """Return the loadings of the imputations, matched with the fit and flattened, shape (M, p k).
 
     All searches have the same random starts, so that equal imputations have equal fits.
     """

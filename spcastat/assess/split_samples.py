@@ -17,20 +17,20 @@ from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import deviations
 from spcastat.progress import run_jobs
 
-#: Correlations nearer to one than this count as this near, so that Fisher's z is finite.
+#: Smallest distance of a correlation from 1 or -1, so that Fisher's z is finite.
 NEAREST_TO_ONE = 1e-12
 
 
 @dataclass(frozen=True)
 class SplitTuning:
-    """Constants of inference after a split; benchmarks/results/trust.md has the coverage.
+    """Constants of inference after a split; benchmarks/results/trust.md gives the coverage.
 
     Attributes
     ----------
     least_quantile : float
         The smallest quantile that the combination of p-values over splits considers.
     jackknife_sets : int
-        With more independent rows than this, the jackknife leaves out so many sets of them.
+        Largest number of sets of independent rows that the jackknife leaves out in turn.
     """
 
     least_quantile: float = 0.05
@@ -42,7 +42,7 @@ SPLITS = SplitTuning()
 
 @dataclass(frozen=True, eq=False)
 class _SplitJob:
-    """Job for one bootstrap draw from the half of the rows that did not select the variables."""
+    """The job of one bootstrap draw from the half of the rows that did not select the variables."""
 
     half: Sampler
     W: np.ndarray
@@ -51,9 +51,7 @@ class _SplitJob:
     op: Operator
 
     def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
-        """Return Fisher's z of the correlations, the variances, how many draws failed before this one, and
-        the places of the columns that do not vary in it.
-        """
+        """Return Fisher's z of correlations, variances, number of failed draws, and constant columns."""
         draw, failed = attempted(partial(self.half.bootstrap, draw_generator(self.seed, number + 1)))
         r, variances = with_others(draw, self.W)
         return fisher(r), variances, failed, constant_in(draw, self.op)
@@ -68,7 +66,7 @@ def split(resampling: Resampling, n: int, repeats: int = 1) -> Split:
     n : int
         Number of bootstrap draws from the second half of each split.
     repeats : int
-        Number of splits. The intervals are those of the first.
+        Number of splits. The intervals are those of the first split.
 
     Returns
     -------
@@ -91,7 +89,7 @@ def split(resampling: Resampling, n: int, repeats: int = 1) -> Split:
 def _one_split(resampling: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]:
     """Return the results of one split, and its p-values, shape (p, k).
 
-    They are 1 for variables that were not selected, and NaN for those selected without others.
+    P-values are 1 for variables that were not selected, and NaN for a component's only selected variable.
     """
     rng = draw_generator(seed, 0)
 
@@ -108,8 +106,8 @@ def _one_split(resampling: Resampling, n: int, seed: int) -> tuple[Split, np.nda
         raise KeyboardInterrupt  # too few for standard deviations
     drawn_z, drawn_variances, failed, constant = zip(*finished.results, strict=True)
     rows = halves[1].independent
-    # As in Fisher's standard error, 1 / sqrt(n - 3): the bootstrap's is that of n rows, too small by this
-    # factor for few rows.
+    # As in Fisher's standard error, 1 / sqrt(n - 3): the bootstrap's corresponds to 1 / sqrt(n), too small by
+    # this factor for few rows.
     errors = _deviations_of_known(np.array(drawn_z)) * np.sqrt(rows / max(rows - 3, 1))
     left_out = _jackknife_errors(halves[1], W, rng)
     errors = np.where(np.isfinite(left_out), left_out, errors)
@@ -140,10 +138,9 @@ def _one_split(resampling: Resampling, n: int, seed: int) -> tuple[Split, np.nda
 
 
 def _deviations_of_known(z: np.ndarray) -> np.ndarray:
-    """Return standard deviations over the draws that are not NaN, of z of shape (B, ...); NaN for fewer than
-    two.
+    """Return standard deviations over the draws that are not NaN, of z of shape (B, ...).
 
-    In a draw in which a variable does not vary it has no correlation.
+    They are NaN with fewer than two such draws. A variable that does not vary in a draw has no correlation.
     """
     is_finite = np.isfinite(z)
     count = is_finite.sum(axis=0)
@@ -160,7 +157,7 @@ def _split_p_values(W: np.ndarray, r: np.ndarray, errors: np.ndarray, rows: int)
     W : ndarray of shape (p, k)
         Weights that the first half selected.
     r, errors : ndarray of shape (p, k)
-        Correlations on the second half, and standard errors of Fisher's z; r is NaN where not tested.
+        Correlations on the second half, and standard errors of Fisher's z; r is NaN if it is not tested.
     rows : int
         Number of independent rows of the second half.
     """
@@ -177,11 +174,11 @@ def _split_p_values(W: np.ndarray, r: np.ndarray, errors: np.ndarray, rows: int)
 def _jackknife_errors(half: Sampler, W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return standard errors of Fisher's z of the correlations of `with_others`, shape (p, k).
 
-    A row far from the others pulls a correlation towards itself. The bootstrap measures the variation around
-    that correlation, which is too small; the jackknife leaves the row out. It matters for skewed variables
-    and for rows of unequal size: there intervals by the bootstrap exclude zero too often.
+    An outlying row pulls a correlation towards itself. The bootstrap measures the variation around that
+    correlation, which is too small; the jackknife leaves the row out. The difference matters for skewed
+    variables and for rows of unequal size, where bootstrap intervals exclude zero too often.
 
-    They are NaN if the sampler has no jackknife, and if the rows cannot be used without some of them.
+    They are NaN if the sampler has no jackknife, or if correlations cannot be computed without some rows.
     """
     unknown = np.full(W.shape, np.nan)
     parts = half.jackknife(SPLITS.jackknife_sets, rng)
@@ -237,7 +234,7 @@ def fisher(r: np.ndarray) -> np.ndarray:
 
 
 def combined_p_values(p_values: np.ndarray) -> np.ndarray:
-    """Return p-values that combine those of several splits of the same rows.
+    """Return p-values that combine the p-values of several splits of the same rows.
 
     Parameters
     ----------
@@ -248,9 +245,9 @@ def combined_p_values(p_values: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray
-        With one split its p-values. With several, min(1, (1 - log g) inf Q(x) over x in (g, 1)), where
-        g is the least quantile and Q(x) = min(1, x-quantile of the p-values / x): Meinshausen, Meier and
-        Bühlmann (2009), equations 2.2 and 2.3. The family-wise error rate is that of the splits.
+        The p-values of a single split. With several splits, min(1, (1 - log g) inf Q(x) over x in (g, 1)),
+        where g is the least quantile and Q(x) = min(1, x-quantile of the p-values / x): Meinshausen, Meier
+        and Bühlmann (2009), equations 2.2 and 2.3. The family-wise error rate is that of a single split.
     """
     untested = np.isnan(p_values).any(axis=0) & ~(p_values < 1.0).any(axis=0)
     filled = np.where(np.isnan(p_values), 1.0, p_values)
