@@ -19,7 +19,7 @@ import numpy as np
 # --- blocks of rows -------------------------------------------------------------------------------
 
 
-#: Matrices of many fits, supports or pairs are computed in batches of at most so many numbers (32 MB).
+#: Matrices of many fits, supports or pairs are computed in batches of at most this many numbers (32 MB).
 BATCH = 4_000_000
 #: Rows, and stored entries of sparse rows, are processed in blocks of about this many numbers (16 MB).
 BLOCK = 2_000_000
@@ -35,7 +35,7 @@ def is_sparse(X: Any) -> bool:
 
 
 def weights_or_ones(weights: np.ndarray | None, n: int) -> np.ndarray:
-    """Return the weights of n rows, each 1.0 without weights."""
+    """Return the weights of n rows; ones if `weights` is None."""
     return np.ones(n) if weights is None else weights
 
 
@@ -48,19 +48,19 @@ def blocks(count: int, size: int, limit: int = BLOCK) -> Iterator[slice]:
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
-#: Rows in C order are reduced in blocks of about this many numbers (0.8 MB), which stay in cache, ...
+#: Rows in C order are reduced in blocks of about this many numbers (0.8 MB), which fit in the cache.
 CACHED = 100_000
-#: ... with rows side by side that have about this many numbers together, as short rows are slow.
+#: Within a block, short rows are joined to rows of about this many numbers, because short rows are slow.
 SIDE_BY_SIDE = 1000
 
 
 def column_sums(X: np.ndarray) -> np.ndarray:
-    """Return the sums of the columns of float64 rows, shape (p,), in the quickest way for their order."""
+    """Return the sums of the columns of float64 rows, shape (p,), in the fastest way for their layout."""
     return _reduced(np.add, X) if X.flags.c_contiguous else np.ones(len(X)) @ X
 
 
 def extremes(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and the largest value of each column, shape (p,) each; NaN without any value.
+    """Return the smallest and the largest value of each column, each (p,); NaN for columns without values.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def extremes(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _reduced(function: np.ufunc, X: np.ndarray) -> np.ndarray:
-    """Return ``function.reduce(X, axis=0)`` for X of shape (n, p) in C order, n > 0, from longer rows."""
+    """Return ``function.reduce(X, axis=0)``, from longer rows, for X of shape (n, p) in C order, n > 0."""
     n, p = X.shape
     batch_rows = min(max(1, SIDE_BY_SIDE // p), n)
     n_batched = n // batch_rows * batch_rows
@@ -271,7 +271,7 @@ class CrossProducts:
     p : int
         Number of columns of the products.
     columns : ndarray of shape (p,), optional
-        Indices of these columns, if the rows have more.
+        Indices of these columns, if the rows have further columns.
 
     Attributes
     ----------
@@ -303,7 +303,7 @@ class CrossProducts:
             self._plain = _is_near(head.mean(axis=0, dtype=float), head.var(axis=0, dtype=float))
         n, p = X.shape
         # blocks can be large if products need no copy: other types than float64 are converted block by block,
-        # and so are rows of which neither rows nor columns are contiguous
+        # and so are arrays in which neither rows nor columns are contiguous
         is_plain = weights is None and self._plain and X.dtype == np.float64 and X.itemsize in X.strides
         for rows in blocks(n, p, 50_000_000 if is_plain else BLOCK):
             self._add(X[rows], None if weights is None else weights[rows])
@@ -390,9 +390,9 @@ class SquareProducts(CrossProducts):
     Parameters
     ----------
     centre, divisor : ndarray of shape (p,)
-        Subtracted from each column, which is then divided by `divisor`.
+        `centre` is subtracted from each column, which is then divided by `divisor`.
     counted : bool
-        Whether a row of weight 2 is two equal rows, instead of one whose squares count twice.
+        Whether a row of weight 2 counts as two equal rows, instead of one whose squares count twice.
 
     Attributes
     ----------
@@ -450,7 +450,7 @@ def centred(X: np.ndarray, weights: np.ndarray | None) -> tuple[float, np.ndarra
 
 
 def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
-    """Return the symmetric matrix, shape (p, p), from its lower triangle, or from itself."""
+    """Return the symmetric matrix, shape (p, p), given its lower triangle; a matrix is returned unchanged."""
     if triangle.ndim == 2:
         return triangle
     S, lower = np.empty((p, p)), np.tri(p, dtype=bool)
@@ -459,7 +459,7 @@ def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
 
 
 def add_packed(triangle: np.ndarray, a: np.ndarray, factor: float) -> None:
-    """Add factor a a' to a symmetric matrix of which the lower triangle is stored."""
+    """Add factor a a' to a symmetric matrix whose lower triangle is stored as a vector."""
     for i, value in enumerate(a):
         start = i * (i + 1) // 2
         triangle[start : start + i + 1] += factor * (value * a[: i + 1])

@@ -14,7 +14,7 @@ from spcastat.linalg.operators import SCORE_DEPENDENCE, Operator, Rows
 
 
 class _Updated(Operator):
-    """Base class of operators S + L M L', with the S of a base, L of shape (p, r) and a symmetric M."""
+    """Base class of operators S + L M L', with the S of `base`, L of shape (p, r) and a symmetric M."""
 
     base: Operator
     L: np.ndarray
@@ -66,11 +66,11 @@ class Removed:
     Attributes
     ----------
     v : ndarray of shape (p,)
-        Its unit loadings.
+        Unit loadings of the component.
     raw : ndarray of shape (p,)
-        Its loadings with the length that the solver gave them; used by ``residual``.
+        Loadings with the length that the solver gave them; used by ``residual``.
     before : ndarray of shape (p, i)
-        The unit loadings of the earlier components.
+        Unit loadings of the earlier components.
     """
 
     v: np.ndarray
@@ -119,7 +119,7 @@ def schur_complement(view: Operator, part: Removed) -> Update:
     Sv = view.dot(part.v)
     variance = float(part.v @ Sv)
     base_variance = float(part.v @ view.base.dot(part.v)) if isinstance(view, Deflated) else variance
-    # else the score depends on earlier ones: nothing to remove
+    # otherwise the score depends on earlier scores, and nothing is removed
     has_residual = variance > SCORE_DEPENDENCE**2 * base_variance
     return (Sv / np.sqrt(variance) if has_residual else 0.0 * Sv)[:, None], -np.eye(1)
 

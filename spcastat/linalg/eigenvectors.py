@@ -1,9 +1,9 @@
 """Ties, leading eigenvectors, orthonormal bases, and the largest rows of a matrix.
 
-Values that differ only by rounding count as equal, and of equal values the one of lowest index is chosen. All
-diagonal entries of a correlation matrix tie, for example: without such a rule the last bit of a product would
-decide the starting values, the support and the sign of a fit. The same rule chooses among eigenvectors of
-equal eigenvalues.
+Values that differ only by rounding are treated as equal, and of equal values the one with the lowest index is
+chosen. All diagonal entries of a correlation matrix tie, for example: without such a rule the last bit of a
+product would decide the starting values, the support and the sign of a fit. The same rule chooses among
+eigenvectors of equal eigenvalues.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 # --- ties -----------------------------------------------------------------------------------------
 
 
-#: Values that differ by at most this share of their size are equal.
+#: Values that differ by at most this share of their size are treated as equal.
 RELATIVE = 1e-10
-#: A share of the variance that is asked for is reached by one that is smaller by at most this.
+#: A requested share of the variance is treated as reached if a share falls short of it by at most this.
 TARGET_ROUNDING = 1e-10
 #: Rounding errors are at most about this share of the largest value in the same array.
 ROUNDING = 1e-14
-#: Rounding of sums of many products, as a share of their terms: what is left of a column after regression on
-#: others that determine it, a mean, a residual, or the change of a criterion.
+#: Rounding error of sums of many products, as a share of their terms: for example of the residual of a column
+#: that other columns determine, of a mean, or of the change of a criterion.
 SUM_ROUNDING = 1e-12
-#: What is left of a vector after others, as a share of it: with less than this, half of the digits are lost.
+#: A residual of a vector on other vectors has lost half of its digits if it is shorter than this share of it.
 HALF_DIGITS = 1e-8
-#: Entries of an eigenvector that differ by at most this share of its largest entry are equal.
+#: Entries of an eigenvector that differ by at most this share of its largest entry are treated as equal.
 ENTRY_TOLERANCE = 1e-13
-#: Longer vectors are not levelled, as different entries may be that close by chance.
+#: Longer vectors are not levelled, because different entries may be this close by chance.
 LEVELLED_ORDER = 5000
 #: Ratio of the median absolute deviation of a normal variable to its standard deviation.
 NORMAL_MAD = 0.6744897501960817
@@ -48,7 +48,7 @@ def tie_width(reference: np.ndarray, largest: np.ndarray) -> np.ndarray:
 def first_max(values: np.ndarray) -> int:
     """Return the lowest index of `values`, shape (p,), that ties with the largest.
 
-    Values of -inf are not candidates and do not count for the width of ties.
+    Values of -inf are not candidates and do not affect the width of ties.
     """
     largest = values.max()
     return int(np.argmax(values >= largest - tie_width(largest, _size(values))))
@@ -57,8 +57,7 @@ def first_max(values: np.ndarray) -> int:
 def ranked(values: np.ndarray, *others: np.ndarray) -> np.ndarray:
     """Return the indices of `values`, shape (p,), from the largest to the smallest.
 
-    Ties are broken by the first of the `others` in which the entries differ, in descending order, then by
-    index.
+    Ties are broken by the first of the `others` whose entries differ, in descending order, and then by index.
     """
     keys = [np.arange(values.size)]
     for sort_keys in (values, *others)[::-1]:
@@ -80,9 +79,9 @@ def top(values: np.ndarray, count: int, width: float = 0.0, largest: np.ndarray 
     count : int
         From 1 to p. A value of -inf is not a candidate: each column needs `count` values above it.
     width : float
-        Values closer than this tie too; for results of an iteration, its accuracy.
+        Values that differ by at most this also tie; for results of an iteration, its accuracy.
     largest : ndarray of shape () or (m,), optional
-        The largest absolute value of every column, -inf not counted, where it is known.
+        The largest absolute value of every column, without -inf, if it is known.
 
     Returns
     -------
@@ -118,8 +117,8 @@ def levelled(V: np.ndarray, level: float = ENTRY_TOLERANCE) -> np.ndarray:
     """Return a copy of `V`, shape (p, m), in which absolute values that differ only by rounding are equal.
 
     In each column the absolute values are sorted; neighbours that differ by at most `level` times the largest
-    are replaced by their mean, and those so close to zero by zero. Otherwise an iteration that shrinks equal
-    entries to almost nothing would magnify the differences in their last bits.
+    value are replaced by their mean, and values this close to zero by zero. Otherwise an iteration that
+    shrinks equal entries to almost nothing would magnify the differences in their last bits.
     """
     V = np.array(V)
     for column in V.T:
@@ -145,8 +144,8 @@ def levelled(V: np.ndarray, level: float = ENTRY_TOLERANCE) -> np.ndarray:
 def flip_signs(V: np.ndarray) -> np.ndarray:
     """Return the signs, shape (m,), that make the largest absolute entry of every column positive.
 
-    Of entries within a relative 1e-6 of the largest, the first decides, since iterations do not determine
-    loadings more exactly. For a column of zeros the sign is 1.
+    If several entries are within a relative 1e-6 of the largest, the first decides, because iterations do not
+    determine loadings more exactly. For a column of zeros the sign is 1.
     """
     size = np.abs(V)
     places = np.argmax(size >= size.max(axis=0, initial=0.0) * (1.0 - 1e-6), axis=0)
@@ -154,7 +153,7 @@ def flip_signs(V: np.ndarray) -> np.ndarray:
 
 
 def better_signs(V: np.ndarray, axis: int) -> np.ndarray:
-    """Return signs that give the positive parts larger norms; as V in shape, but 1 along `axis`."""
+    """Return signs that give the positive parts larger norms, in the shape of V with length 1 on `axis`."""
     up, down = ((np.maximum(sign * V, 0.0) ** 2).sum(axis=axis, keepdims=True) for sign in (1.0, -1.0))
     return np.where(down > up * (1.0 + 1e-10), -1.0, 1.0)
 
@@ -181,7 +180,7 @@ def canonical_eigenvectors(values: np.ndarray, vectors: np.ndarray) -> tuple[np.
 
 
 def _by_axes(basis: np.ndarray) -> np.ndarray:
-    """Return the basis that `canonical_eigenvectors` takes of the span of `basis`, orthonormal, (p, g)."""
+    """Return the orthonormal basis of the span of `basis` that `canonical_eigenvectors` uses, (p, g)."""
     axes = np.zeros((basis.shape[1], basis.shape[1]))  # in the coordinates of `basis`
     count = 0
     for axis in basis:
@@ -219,9 +218,9 @@ def unit(W: np.ndarray) -> np.ndarray:
 # --- eigenvectors ---------------------------------------------------------------------------------
 
 
-#: Up to this order LAPACK is used: it is at least as fast as Lanczos and always finds every pair.
+#: Up to this order LAPACK is used, which is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
-#: Columns of a sketch whose rest after projection is smaller, relative to the largest, are rounding errors.
+#: Columns of a sketch whose residual is below this share of the largest are rounding errors.
 RANK_TOLERANCE = 1e-12
 EPS = float(np.finfo(float).eps)
 
@@ -236,7 +235,7 @@ def top_eigh(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def whole_groups(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the leading eigenpairs, descending: k of them, and those whose eigenvalue ties with the k-th."""
+    """Return the k leading eigenpairs, descending, and all whose eigenvalues tie with the k-th."""
     p = S.shape[0]
     m = min(k + 1, p)
     while True:
@@ -274,9 +273,9 @@ def largest_pairs(S: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
 def below(M: np.ndarray, level: float) -> bool:
     """Return whether all eigenvalues of `M` are proven to be below `level`.
 
-    A successful Cholesky factorisation of level I - M proves this for a matrix that differs by at most
-    (p + 1) eps / 2 times the trace (Rump 2006, "Verification of positive definiteness"); twice that is
-    subtracted first.
+    A successful Cholesky factorisation of level I - M proves this for a matrix that differs from level I - M
+    by at most (p + 1) eps / 2 times the trace (Rump 2006, "Verification of positive definiteness"); twice
+    this amount is subtracted first.
     """
     K = -M
     p = len(M)
@@ -292,7 +291,7 @@ def below(M: np.ndarray, level: float) -> bool:
 
 
 def largest_value(S: np.ndarray) -> float:
-    """Return the largest eigenvalue."""
+    """Return the largest eigenvalue of `S`."""
     from scipy.linalg import eigh
 
     end = S.shape[0] - 1
@@ -306,10 +305,10 @@ def largest_value(S: np.ndarray) -> float:
 def top_lanczos(
     product: Callable[[np.ndarray], np.ndarray], p: int, k: int, start: np.ndarray, basis: int = 20
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what `top_eigh` returns, for a matrix of order `p` that is given by its products with vectors.
+    """Return the results of `top_eigh` for a matrix of order `p`, given by its products with vectors.
 
-    The iteration starts at `start`, shape (p,): the same start gives the same bits. At least `basis` Lanczos
-    vectors are stored; more of them mean fewer products.
+    The iteration starts at `start`, shape (p,); equal starts give results that are equal to the last bit. At
+    least `basis` Lanczos vectors are stored; more of them mean fewer products.
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
@@ -333,10 +332,10 @@ def top_dense(S: np.ndarray, k: int, start: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def pairs_of_low_rank(S: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the eigenpairs of `S`, symmetric of shape (p, p), without those of eigenvalues of zero.
+    """Return the eigenpairs of `S`, symmetric of shape (p, p), except those with zero eigenvalues.
 
-    A random sketch of more columns than the rank spans the range (Halko, Martinsson and Tropp 2011, "Finding
-    structure with randomness"), so that only a matrix of the order of the rank is decomposed.
+    A random sketch with more columns than the rank spans the range (Halko, Martinsson and Tropp 2011,
+    "Finding structure with randomness"), so that only a matrix of the order of the rank is decomposed.
 
     Returns
     -------
@@ -408,14 +407,14 @@ def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -
 
 
 def symmetric(S: np.ndarray) -> np.ndarray:
-    """Return the mean of a matrix and its transpose; of each matrix of a stack."""
+    """Return the mean of a matrix and its transpose, or of each matrix of a stack and its transpose."""
     return 0.5 * (S + S.mT)
 
 
 def symmetric_root(S: np.ndarray, rounding: float = 0.0) -> np.ndarray:
     """Return the symmetric root of a covariance matrix, shape (p, p).
 
-    Eigenvalues of at most the share `rounding` of the largest count as zero.
+    Eigenvalues of at most the share `rounding` of the largest are set to zero.
     """
     values, vectors = np.linalg.eigh(S)
     values = np.where(values > rounding * values[-1], values, 0.0)
@@ -464,7 +463,7 @@ def orthonormalise(T: np.ndarray, dependent: float = SUM_ROUNDING) -> tuple[np.n
     ----------
     T : ndarray of shape (r, k)
     dependent : float
-        A column counts as dependent if at most this share of its length remains.
+        A column is treated as dependent if at most this share of its length remains.
 
     Returns
     -------
@@ -492,7 +491,7 @@ def straightened(vectors: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis, shape (p, m), of the span of linearly independent vectors.
 
     If the vectors are nearly orthonormal already, as is usual, the Cholesky factor of their inner products is
-    used. It then loses no accuracy and takes a tenth of the time of a Householder QR decomposition.
+    used. The factor then loses no accuracy and takes a tenth of the time of a Householder QR decomposition.
     """
     if vectors.shape[1]:
         try:
@@ -504,7 +503,7 @@ def straightened(vectors: np.ndarray) -> np.ndarray:
     return np.linalg.qr(vectors)[0]
 
 
-#: The steps of varimax end when they improve the criterion by at most this share of it.
+#: Varimax ends when a step improves the criterion by at most this share of it.
 VARIMAX_TOLERANCE = 1e-10
 
 
@@ -552,10 +551,10 @@ def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.n
     return np.asarray(A @ rotation.reshape(*A.shape[:-2], k, k))
 
 
-#: With more rows than this multiple of k^2, a step of varimax takes the fourth moments of the columns: 6830
-#: rows took .2 to .3 of the time so, 100 rows about as long.
+#: With more rows than this multiple of k^2, a step of varimax uses the fourth moments of the columns: with
+#: 6830 rows this took .2 to .3 of the time, and with 100 rows about the same time.
 LONG_COLUMNS = 10
-#: Rows whose products are formed at once.
+#: Number of rows whose products are formed at once.
 ROWS_OF_PAIRS = 1000
 
 
@@ -590,7 +589,7 @@ def leading(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
     """Return the indices of at most `count` nonzero rows of `values`, shape (p, k), in ascending order.
 
     If there are more, the columns take turns: each chooses the row of its largest remaining absolute entry.
-    So no column looks empty because its entries are many and small.
+    Otherwise a column with many small entries would look empty.
     """
     rows = np.flatnonzero((values != 0).any(axis=1))
     if len(rows) <= count:

@@ -1,7 +1,7 @@
 """Operators: products with the covariance matrix of dense or sparse rows, or with a given covariance matrix.
 
-Solvers and measures need not know how these products are computed. `Gram`, the simplest operator, stores the
-matrix itself; `DenseRows` and `SparseRows` centre and scale the rows inside the products.
+Solvers and measures do not depend on how these products are computed. `Gram`, the simplest operator, stores
+the matrix itself; `DenseRows` and `SparseRows` centre and scale the rows inside the products.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ from spcastat.linalg.eigenvectors import (
 # --- the interface, and a covariance matrix in memory ---------------------------------------------
 
 
-#: Covariance matrices and residuals of them are formed up to this many variables. Up to as many, eigenvalues
-#: decide whether a matrix that was given is semidefinite, and above it a Cholesky factorisation.
+#: Largest number of variables for which covariance matrices and their residuals are formed. Up to this
+#: number, eigenvalues decide whether a given matrix is semidefinite, and above it a Cholesky factorisation.
 GRAM_ORDER = 3000
 #: A score depends on earlier scores if its residual on them is shorter than this share of its length: the
 #: square root of the rounding errors in products with S.
 SCORE_DEPENDENCE = 2e-7
-#: The least-squares share divides by what remains of the variance of a score given the earlier ones. If that
-#: is a smaller share of the variance than this, times how many times larger variances would be without terms
-#: that cancel, a share from V'SV is off by more than 1e-6: V'SV is rounded by about 1e-15 of its terms.
+#: The least-squares share divides by the variance of a score that earlier scores do not explain. The
+#: remaining share of the variance is compared with this constant times c, where c is the factor by which the
+#: variance would be larger if no terms cancelled. If it is smaller, a share computed from V'SV is off by more
+#: than 1e-6, because V'SV is rounded by about 1e-15 of its terms.
 REMAINING_VARIANCE = 1e-9
 
 
@@ -59,7 +60,7 @@ LIMIT = np.finfo(float).maxexp // 2 - 2
 def unit_of(variance: float) -> float:
     """Return the power of two such that data divided by it have a largest variance in [0.5, 2).
 
-    `variance` is the largest variance of the data as they are; for 0 and values that are not finite, 1.
+    `variance` is the largest variance of the data before division; for 0 and nonfinite values the unit is 1.
     """
     exponent = int(np.frexp(variance)[1]) if np.isfinite(variance) else 0
     return float(np.ldexp(1.0, min(max(exponent // 2, -LIMIT), LIMIT)))
@@ -101,7 +102,7 @@ class Operator(ABC):
 
     #: The diagonal, for operators that compute it once.
     _variances: np.ndarray
-    #: The eigenpairs that were computed last, for operators that keep them: seed, number, values and vectors.
+    #: The eigenpairs that were computed last, for operators that store them: seed, number, values, vectors.
     _eigenpairs: tuple[int, int, np.ndarray, np.ndarray] | None = None
 
     def diagonal(self) -> np.ndarray:
@@ -121,7 +122,7 @@ class Operator(ABC):
         return Gram(self.block(J), self.rank_limit)
 
     def with_matrix(self) -> Gram:
-        """Return the operator with its covariance matrix in memory; computed eigenpairs are kept."""
+        """Return the operator with its covariance matrix in memory; computed eigenpairs are retained."""
         gram = Gram(symmetric(self.block(np.arange(self.p))), self.rank_limit)
         gram._eigenpairs = self._eigenpairs
         return gram
@@ -134,7 +135,7 @@ class Operator(ABC):
         """Return the operator scaled by a power of two so that its largest variance is in [0.5, 2).
 
         This operator may be overwritten. The scaling is exact. It keeps squares and cubes of variances
-        from overflowing, and data in units that differ by a power of two give the same results to the bit.
+        from overflowing, and data in units that differ by a power of two give results equal to the last bit.
         """
         largest = float(self.diagonal().max())
         unit = unit_of(largest) if 0.0 < largest < np.inf else 1.0
@@ -165,8 +166,8 @@ class Operator(ABC):
     def residual(self, Q: np.ndarray) -> np.ndarray | None:
         """Return S after projecting out orthonormal columns Q, shape (p, k): (I - QQ') S (I - QQ').
 
-        For operators with rows it may be the n x n matrix of cross-products of the projected rows instead, if
-        that is smaller; traces of its powers are the same. None if the matrix exceeds GRAM_ORDER.
+        For operators with rows the result may be the n x n matrix of cross-products of the projected rows
+        instead, if that is smaller; traces of its powers are the same. None if the matrix exceeds GRAM_ORDER.
         """
         return None
 
@@ -177,7 +178,7 @@ class Operator(ABC):
     def _stored_eigenpairs(
         self, k: int, seed: int, eigenpairs: Callable[[], tuple[np.ndarray, np.ndarray]]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return k of the eigenpairs that were computed last, or compute k of them and keep these."""
+        """Return k of the stored eigenpairs; if fewer are stored, compute k eigenpairs and store them."""
         stored = self._eigenpairs
         if stored is None or stored[0] != seed or stored[1] < k:
             stored = self._eigenpairs = seed, k, *eigenpairs()
@@ -185,15 +186,15 @@ class Operator(ABC):
         return values[:k].copy(), vectors[:, :k].copy()
 
     def sketched(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what :meth:`leading` returns, or an approximation from a few passes if that is expensive.
+        """Return the result of :meth:`leading` or, if it is expensive, an approximation from a few passes.
 
         Returns
         -------
         values : ndarray of shape (k,)
-            Their partial sums are at most those of the eigenvalues.
+            Values whose partial sums are at most the partial sums of the eigenvalues.
         vectors : ndarray of shape (p, k)
         errors : ndarray of shape (k,)
-            By how much each value may be too small; 0 if it is exact.
+            The amount by which each value may be too small; 0 if it is exact.
         """
         return *self.leading(k), np.zeros(k)
 
@@ -220,7 +221,7 @@ class Operator(ABC):
         SV = self.dot(V)
         C = V.T @ SV
         variances = np.diag(C).clip(min=0.0)
-        # rounding of V'SV is a share of the variance of a score whose terms all have the same sign
+        # V'SV is rounded by a share of the variance that a score would have if no terms cancelled
         spread = np.sqrt(self.diagonal().clip(min=0.0)) @ np.abs(V)
         varies = variances > (SCORE_DEPENDENCE * spread) ** 2
         size = np.sqrt(np.where(varies, variances, 1.0))
@@ -240,14 +241,14 @@ class Operator(ABC):
 
 
 def nearly_dependent(op: Operator, V: np.ndarray, remaining: np.ndarray) -> bool:
-    """Return whether a score nearly depends on the earlier ones, so that shares from V'SV are rounding.
+    """Return whether a score nearly depends on earlier scores, so that shares from V'SV are inaccurate.
 
     Parameters
     ----------
     op : Operator
     V : ndarray of shape (p, k)
     remaining : ndarray of shape (k,)
-        The variances of the scores that earlier scores do not explain; zero if they depend on these.
+        The variances of the scores that earlier scores do not explain; zero for dependent scores.
     """
     without_cancellation = (np.sqrt(op.diagonal().clip(min=0.0)) @ np.abs(V)) ** 2
     return bool(mostly_rounding(remaining, op.forms(V), without_cancellation))
@@ -256,15 +257,15 @@ def nearly_dependent(op: Operator, V: np.ndarray, remaining: np.ndarray) -> bool
 def mostly_rounding(
     remaining: np.ndarray, variances: np.ndarray, without_cancellation: np.ndarray
 ) -> np.ndarray:
-    """Return whether what is left of some score, given the earlier ones, is mostly rounding.
+    """Return whether the residual of some score on earlier scores is mostly rounding error.
 
     Parameters
     ----------
     remaining : ndarray of shape (..., k)
-        The variances of the scores that earlier scores do not explain; zero if they depend on these.
+        The variances of the scores that earlier scores do not explain; zero for dependent scores.
     variances : ndarray of shape (..., k)
     without_cancellation : ndarray of shape (..., k)
-        The variances that the scores would have if their terms had the same sign and were correlated by one.
+        The variances that the scores would have if their terms had the same sign and correlations of one.
 
     Returns
     -------
@@ -278,16 +279,16 @@ def mostly_rounding(
 
 
 def residual_covariances(C: np.ndarray, image: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Return what covariances are given a score.
+    """Return covariances after the regression on a score.
 
     Parameters
     ----------
     C : ndarray of shape (..., p, p)
-        Symmetric.
+        Symmetric matrices.
     image : ndarray of shape (..., p)
         The covariances with the score.
     variance : ndarray of shape (...)
-        The variance of the score; nothing is removed where it is not positive.
+        The variance of the score; nothing is removed if it is not positive.
 
     Returns
     -------
@@ -354,7 +355,7 @@ class Gram(Operator):
         remaining, coupling = super().score_basis(V)
         if self.p > GRAM_ORDER or not nearly_dependent(self, V, remaining):
             return remaining, coupling
-        # rows with this covariance matrix, of which no share of more than one can be explained
+        # the root is used as rows with this covariance matrix, whose explained share cannot exceed one
         Q, lengths = orthonormalise(self._root @ V, dependent=SCORE_DEPENDENCE)
         return lengths**2, self._root @ Q
 
@@ -376,7 +377,7 @@ class Gram(Operator):
 
 
 def averaged(operators: Sequence[Operator], n: int) -> Operator:
-    """Return the mean of covariance matrices of the same n rows, as multiple imputations have them."""
+    """Return the mean of covariance matrices of the same n rows, such as those of multiple imputations."""
     places = np.arange(operators[0].p)
     mean = symmetric(np.mean([op.block(places) * op.unit**2 for op in operators], axis=0))
     return Gram(mean, max(1, min(len(mean), n - 1))).at_unit_size()
@@ -387,13 +388,13 @@ def averaged(operators: Sequence[Operator], n: int) -> Operator:
 #: 5e-12 at this mean, 2e-12 at half of it and 2e-11 at twice as much.
 FAR_MEAN = 100.0
 #: Products of sparse rows are sparse by sparse if at most this share of the entries is stored: with 4000
-#: rows, blocks of 100 and 500 columns took .4 to .8 of the time so at this share, .2 to .5 at half of it, and
-#: 1.5 times as long at twice as much.
+#: rows, blocks of 100 and 500 columns then took .4 to .8 of the time at this share, .2 to .5 at half of it,
+#: and 1.5 times as long at twice as much.
 FEW_ZEROS = 0.08
 #: Fewer columns of S than this are products of sparse rows with dense vectors: with 4000 rows of 2000
-#: variables and up to FEW_ZEROS stored entries, 10 columns took at most 1.3 ms longer so.
+#: variables and up to FEW_ZEROS stored entries, 10 columns took at most 1.3 ms longer in this way.
 MANY_COLUMNS = 20
-#: Up to this many stored entries (24 MB), sparse rows by columns are also stored by rows.
+#: Sparse rows in CSC format with up to this many stored entries (24 MB) are also stored in CSR format.
 STORED_TWICE = 2_000_000
 
 
@@ -404,8 +405,8 @@ class Rows(Operator):
     ----------
     n : int
     root_weights : ndarray of shape (n,)
-        Square roots of the row weights divided by the divisor of the variances. Y holds the standardised rows
-        times these.
+        Square roots of the row weights divided by the divisor of the variances. Y contains the standardised
+        rows, multiplied by these.
     """
 
     n: int
@@ -545,7 +546,7 @@ class SparseRows(Rows):
         The diagonal of S, if it is known.
     """
 
-    small_side = DENSE_ORDER  # larger ones would be dense, while products with sparse X are cheap
+    small_side = DENSE_ORDER  # larger matrices would be dense, while products with sparse X are cheap
 
     def __init__(
         self,
@@ -644,7 +645,7 @@ class SparseRows(Rows):
         return 2 * int(np.diff(X.indptr)[used].sum()) < self.n
 
     def _dot_of_few(self, V: np.ndarray, used: np.ndarray) -> np.ndarray:
-        """Return S V for columns V that are zero outside the variables `used`, from the rows with entries."""
+        """Return S V for columns V that are zero outside the variables `used`, from rows with entries."""
         # S V = D (X'W U - l s' - m (1'W U - w s')) with U = X D V, s' = m'D V, l = X'W 1 and w = 1'W 1
         weights, share = self._row_weights
         scaled = self.multiplier[used, None] * V[used]
@@ -730,7 +731,7 @@ class SparseRows(Rows):
         return raw * np.outer(root, root)
 
     def gram(self, J: np.ndarray | None = None) -> np.ndarray:
-        """Return S, or S[J, J], as a dense array: from sparse products or dense rows (see `_as_dense`)."""
+        """Return S, or S[J, J], as a dense array, from sparse products or dense rows; see `_as_dense`."""
         J = np.arange(self.p) if J is None else J
         weights, share = self._row_weights
         mean = self.mean[J]
@@ -754,9 +755,9 @@ class SparseRows(Rows):
     def _as_dense(self, J: np.ndarray) -> bool:
         """Return whether to compute S[J, J] from dense blocks of rows.
 
-        This is so in CSR format, from which columns are slow to select; in single precision, in which sparse
-        products would be summed; if raw products lose digits that centred products keep; and if there are few
-        zeros.
+        Dense blocks are used in CSR format, from which columns are slow to select; in single precision, in
+        which sparse products would be summed; if raw products lose digits that centred products keep; and if
+        there are few zeros.
         """
         if self.X.dtype != np.float64 or self.X.format == "csr" or self._far_from_zero(J):
             return True

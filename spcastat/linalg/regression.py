@@ -32,7 +32,7 @@ from spcastat.linalg.eigenvectors import (
 # --- least squares on covariates ------------------------------------------------------------------
 
 
-#: Up to this many groups, a rank shows whether covariates other than indicators determine them.
+#: Largest number of groups for which a rank shows whether covariates other than indicators determine them.
 RANKED_GROUPS = 500
 
 
@@ -45,10 +45,10 @@ class Regression:
     mean : ndarray of shape (q,)
         The means of the covariates.
     coefficients : ndarray of shape (q, p)
-        If covariates are collinear, the coefficients with the smallest norm.
+        Coefficients of the covariates; if covariates are collinear, those with the smallest norm.
     shares : ndarray of shape (p,)
-        The share of the variance of each variable that the covariates explain; 1 only for variables that they
-        determine, in a part of the rows.
+        The share of the variance of each variable that the covariates explain; 1 only for variables that the
+        covariates determine, in a part of the rows.
     rank : int
         The rank of the covariates: the degrees of freedom that they use.
     """
@@ -61,8 +61,8 @@ class Regression:
     def residuals(self, Y: np.ndarray, Z: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Return the residuals of Y, shape (n, p), on Z, shape (n, q), plus the means of Y.
 
-        They are NaN if the variable or any of the covariates is missing. If Y has only the variables at the
-        positions `columns`, their residuals are the same to the last bit.
+        Residuals are NaN if the variable or any of the covariates is missing. If Y contains only the
+        variables at the positions `columns`, their residuals are the same to the last bit.
         """
         fitted = (np.ascontiguousarray(Z, dtype=float) - self.mean) @ self.coefficients
         out: np.ndarray = Y - (fitted if columns is None else fitted[:, columns])
@@ -77,19 +77,19 @@ def regress(
     *,
     part: bool = False,
 ) -> Regression:
-    """Regress the columns of Y on those of Z, by weighted least squares.
+    """Regress the columns of Y on the columns of Z, by weighted least squares.
 
     Parameters
     ----------
     Y : ndarray of shape (n, p)
     Z : ndarray of shape (n, q)
     weights : ndarray of shape (n,) or None
-        Frequencies.
+        Frequency weights.
     names : iterable of length p
         The names of the variables, for messages.
     part : bool
-        Whether these are some of the rows of a fit. Variables that the covariates determine there have
-        residuals of zero.
+        Whether these are a part of the rows of a fit. Variables that the covariates determine in this part
+        have residuals of zero.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def centred_within(X: np.ndarray, groups: np.ndarray, weights: np.ndarray | None
 def are_within(Z: np.ndarray, groups: np.ndarray) -> bool:
     """Return whether regression on Z, with an intercept, subtracts the mean of every group.
 
-    That is so if Z spans the indicators of the groups, as the indicators of a factor do.
+    It does so if Z spans the indicators of the groups, as the indicators of a factor do.
 
     Parameters
     ----------
@@ -164,8 +164,10 @@ def are_within(Z: np.ndarray, groups: np.ndarray) -> bool:
 
 
 def factor_of(Z: np.ndarray) -> np.ndarray | None:
-    """Return the number of the level of each row, shape (n,), if the columns of zeros and ones in Z are the
-    indicators of one factor; else None.
+    """Return the number of the level of each row, shape (n,), if Z contains the indicators of one factor.
+
+    The columns that contain only zeros and ones are taken as the indicators. The result is None if they are
+    not the indicators of one factor.
     """
     binary = ((Z == 0) | (Z == 1)).all(axis=0)
     indicators = Z[:, binary]
@@ -179,7 +181,7 @@ def partial_covariance(
 ) -> tuple[np.ndarray, Regression]:
     """Return the covariance matrix of the residuals of all other variables on the given ones.
 
-    This is S_yy - S_yz S_zz^+ S_zy. For a correlation matrix, it is scaled to partial correlations.
+    The matrix is S_yy - S_yz S_zz^+ S_zy. For a correlation matrix, it is scaled to partial correlations.
 
     Parameters
     ----------
@@ -272,7 +274,7 @@ class _LassoActiveSet:
         self.factor = np.empty((8, 8))
 
     def add(self, j: int, sign: float) -> bool:
-        """Add variable `j`; if it is collinear with those in the model, return False and add nothing."""
+        """Add variable `j`; if it is collinear with variables in the model, return False and add nothing."""
         m = self.active.size
         row, border, pivot = self._bordered(j)
         if self._is_rounding(pivot, row[j]):
@@ -291,7 +293,7 @@ class _LassoActiveSet:
         return True
 
     def determines(self, j: int) -> bool:
-        """Return whether variable `j` is collinear with those in the model."""
+        """Return whether variable `j` is collinear with variables in the model."""
         row, _, pivot = self._bordered(j)
         return self._is_rounding(pivot, row[j])
 
@@ -307,7 +309,7 @@ class _LassoActiveSet:
         return row, border, float(row[j] + self.ridge - border @ border)
 
     def _is_rounding(self, pivot: float, diagonal: float) -> bool:
-        """Return whether a pivot is below 1e-11 of its diagonal entry, as that of a collinear variable is."""
+        """Return whether a pivot is below 1e-11 of its diagonal entry, as for a collinear variable."""
         return pivot <= 1e-11 * (diagonal + self.ridge)
 
     def remove(self, position: int) -> None:
@@ -335,7 +337,7 @@ def path(  # noqa: C901  the steps of one algorithm, coordinates and tests
     columns : Columns
     b : ndarray of shape (p,)
     ridge : float
-        Added to the diagonal of S. With 0, variables that are collinear with those in the model stay out.
+        Added to the diagonal of S. With 0, variables that are collinear with the model do not enter it.
     penalty : float
         The penalty at which to stop.
     card : int or None
@@ -386,8 +388,8 @@ def path(  # noqa: C901  the steps of one algorithm, coordinates and tests
         if until_zero.min() < step:
             step, entering, leaving = float(until_zero.min()), None, int(np.argmin(until_zero))
         if card is not None and active.size == card and entering is not None:
-            # A collinear variable keeps the correlation of those in the model, so that rounding alone decides
-            # when it would enter; of tied variables the one in the model has the lower index.
+            # A collinear variable keeps the same correlation as the variables in the model, so that rounding
+            # alone decides when it would enter; of tied variables the one in the model has the lower index.
             if step <= tie_width(np.array(level), np.array(level)) or model.determines(entering):
                 candidate_mask[entering] = False
                 barred[entering] = True
@@ -419,7 +421,7 @@ def _entry(c: np.ndarray, drift: np.ndarray, level: float, gone: np.ndarray, rou
     c, drift : ndarray of shape (q,)
         Correlations of the variables with the residual, and how fast they fall with the penalty.
     level : float
-        The present penalty.
+        The current penalty.
     gone : ndarray of bool, shape (q,)
         Marks the variable that has just left.
     rounding : float
@@ -448,7 +450,7 @@ def elastic_net(
     penalty: float = 0.0,
     card: int | None = None,
 ) -> tuple[np.ndarray, float]:
-    """Return what `path` returns, faster where the solution has the support and signs of `previous`.
+    """Return the result of `path`, faster if the solution has the support and signs of `previous`.
 
     `previous`, shape (p,), is the solution of a similar problem.
     """

@@ -1,15 +1,15 @@
 """Centres and scales of the columns, the operator of raw rows, and the order of rows.
 
-BlockScaling have weights as in multiple factor analysis: Escofier and Pagès (1994), "Multiple factor analysis
+Blocks have weights as in multiple factor analysis: Escofier and Pagès (1994), "Multiple factor analysis
 (AFMULT package)", Computational Statistics and Data Analysis, 18, 121-140. Numbers and factors are scaled as
 in factor analysis of mixed data: Pagès (2004), "Analyse factorielle de données mixtes", Revue de Statistique
-Appliquée, 52 (4), 93-111. Neighbouring rows: Politis and White (2004), "Automatic block-length selection for
-the dependent bootstrap", Econometric Reviews 23, with the correction of Patton, Politis and White (2009),
-Econometric Reviews 28.
+Appliquée, 52 (4), 93-111. Dependence of neighbouring rows: Politis and White (2004), "Automatic block-length
+selection for the dependent bootstrap", Econometric Reviews 23, with the correction of Patton, Politis and
+White (2009), Econometric Reviews 28.
 
 Columns whose squares would over- or underflow are divided by a power of two before they are squared. This is
 exact, so that data in units that differ by powers of two have the same loadings to the last bit. Other sums
-are computed from the data as they are, and only the result is brought to unit size
+are computed from the data without this division, and only the result is scaled to unit size
 (:meth:`spcastat.linalg.operators.Operator.at_unit_size`).
 """
 
@@ -55,7 +55,7 @@ class ScalingGroups:
     names : tuple of str
         The names of the groups.
     of : ndarray of int, shape (p,)
-        The group of each variable, -1 for none.
+        The group of each variable, -1 for a variable in no group.
     """
 
     kind: str
@@ -86,9 +86,9 @@ class ScalingGroups:
 
 
 def variable_count(column_count: int, of: Iterable[int], names: Sized) -> int:
-    """Return the number of variables, of which those in groups are factors with a column for each level.
+    """Return the number of variables, where the columns of a group are the levels of one factor.
 
-    `of` are the groups of the columns, -1 for none, and `names` those of the groups.
+    `of` contains the group of each column, -1 for a column in no group, and `names` the names of the groups.
     """
     return column_count - sum(group >= 0 for group in of) + len(names)
 
@@ -124,7 +124,7 @@ class BlockScaling(ScalingGroups):
 
     @classmethod
     def read(cls, kind: str, blocks: Any, columns: pd.Index) -> Self:
-        """Check the blocks of a call.
+        """Check the blocks of a call, and return them.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class BlockScaling(ScalingGroups):
     def divisors(self, op: Operator, despite_constant: bool = False) -> np.ndarray:
         """Return the root of the first eigenvalue of each variable's block, shape (p,).
 
-        With `despite_constant` it is 1 for a block whose variables do not vary.
+        With `despite_constant` the result is 1 for a block whose variables do not vary.
 
         Raises
         ------
@@ -223,7 +223,7 @@ class Standardisation:
     Attributes
     ----------
     mean, scale : ndarray of shape (p,)
-        Zeros without centring, ones without scaling.
+        Centres and scales; zeros without centring, ones without scaling.
     centring : {"mean", "given", "none"}
         Whether `mean` was computed from the data, given by the user, or is zero.
     scaling : {"sd", "blocks", "raw blocks", "mixed", "given", "none"}
@@ -281,7 +281,7 @@ class Extremes:
     Attributes
     ----------
     largest : ndarray of shape (p,)
-        Not finite for a column with values that are not finite.
+        The largest absolute values; not finite for a column with values that are not finite.
     """
 
     def __init__(self, p: int):
@@ -322,7 +322,7 @@ def fits(
     """
     if not (np.isfinite(mean).all() and (squares <= 1e280).all()):
         return False
-    doubtful = (squares < 1e-280) & (np.abs(mean) < 1e-130)  # larger means without variance: constants
+    doubtful = (squares < 1e-280) & (np.abs(mean) < 1e-130)  # other columns without variance are constants
     if (doubtful & ((squares > 0) | (mean != 0))).any():
         return False
     nothing = np.flatnonzero(doubtful)
@@ -427,7 +427,7 @@ def prepare(
     names : sequence
         Names of the columns, for messages.
     keep_rows : bool
-        Keep the rows in the operator, instead of the covariance matrix.
+        Whether to keep the rows in the operator, instead of the covariance matrix.
     otherwise : ndarray of shape (p,), optional
         For a part of the rows: the scale of columns that do not vary in it.
 
@@ -440,7 +440,7 @@ def prepare(
     Notes
     -----
     If squares of the values would overflow or underflow, the operator is built from a copy of the rows
-    divided by powers of two, and its `unit` says by what.
+    divided by powers of two, and its `unit` is set accordingly.
     """
     if isinstance(scale, BlockScaling):
         return _in_blocks(
@@ -470,7 +470,7 @@ def prepare(
 
 
 def _constants(X: np.ndarray) -> np.ndarray:
-    """Return the values of the columns that are constant, shape (p,), zero for others.
+    """Return the values of the columns that are constant, shape (p,), zero for other columns.
 
     The mean of many large constants has rounding errors, whose squares may exceed all variances.
     """
@@ -488,7 +488,7 @@ def _prepared(
     otherwise: np.ndarray | None,
     largest: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[Standardisation, Operator] | None:
-    """Return what :func:`prepare` returns; with `largest`, None if the sums of squares over- or underflow."""
+    """Return the result of :func:`prepare`; with `largest`, None if sums of squares over- or underflow."""
     positive = X.shape[0] if weights is None else int(np.count_nonzero(weights))
     if is_sparse(X):
         sums = ColumnSums(X.shape[1])
@@ -577,7 +577,7 @@ def standard_of(
     names: Sequence[object] | pd.Index,
     otherwise: np.ndarray | None = None,
 ) -> Standardisation:
-    """Return the centre and scale, from means and sums of squares about them.
+    """Return the centre and scale, given means and sums of squares about the means.
 
     Parameters
     ----------
@@ -620,7 +620,7 @@ def _forms_gram(X: Any, keep_rows: bool) -> bool:
 def _sparse_rows(
     X: Any, weights: np.ndarray | None, standard: Standardisation, keep_rows: bool, variances: np.ndarray
 ) -> Operator:
-    """Return the operator of sparse rows; `variances`, shape (p,), are those of the unscaled columns."""
+    """Return the operator of sparse rows; `variances`, shape (p,), belong to the unscaled columns."""
     w = weights_or_ones(weights, X.shape[0])
     multiplier = np.where(is_constant(standard.mean, variances), 0.0, 1.0 / standard.scale)
     root = np.sqrt(w / (w.sum() - 1.0))
@@ -630,7 +630,7 @@ def _sparse_rows(
 
 
 def _dense_rows(Y: np.ndarray, w: np.ndarray, standard: Standardisation) -> DenseRows:
-    """Return the operator of centred rows times the roots of their weights; Y is overwritten."""
+    """Return the operator of centred rows `Y`, times the roots of their weights; Y is overwritten."""
     divisor = w.sum() - 1.0
     Y /= np.sqrt(divisor) if standard.scaling == "none" else standard.scale * np.sqrt(divisor)
     rank_limit = int(np.count_nonzero(w)) - int(standard.centring == "mean")
@@ -692,14 +692,13 @@ def checksum(matrix: Any) -> int:
 
 
 def neighbour_correlation(x: np.ndarray) -> float:
-    """Return the correlation of a sequence, shape (n,), at lag 1; 0 if it does not vary."""
+    """Return the autocorrelation of a sequence, shape (n,), at lag 1; 0 if it does not vary."""
     covariances = _autocovariances(x, 1)
     return float(covariances[1] / covariances[0]) if covariances[0] > 0 else 0.0
 
 
 def block_length(x: np.ndarray) -> int:
-    """Return the length of blocks with the least mean squared error of the variance of a mean, from 1 to n /
-    3.
+    """Return the block length with the least mean squared error of the variance of a mean, 1 to n / 3.
 
     Parameters
     ----------
@@ -708,9 +707,9 @@ def block_length(x: np.ndarray) -> int:
 
     Notes
     -----
-    (2 G^2 / D)^(1/3) n^(1/3) with G = sum lambda(k / M) |k| R(k) and D = 4/3 (sum lambda(k / M) R(k))^2,
-    where R are autocovariances, lambda is the flat-top window, and M is twice the lag after which K_n =
-    max(5, sqrt(log10 n)) successive autocorrelations are below 2 sqrt(log10(n) / n).
+    The length is (2 G^2 / D)^(1/3) n^(1/3) with G = sum lambda(k / M) |k| R(k) and D = 4/3 (sum lambda(k / M)
+    R(k))^2, where R are autocovariances, lambda is the flat-top window, and M is twice the lag after which
+    K_n = max(5, sqrt(log10 n)) successive autocorrelations are below 2 sqrt(log10(n) / n).
     """
     n = len(x)
     run = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
@@ -734,7 +733,7 @@ def block_length(x: np.ndarray) -> int:
 
 
 def _autocovariances(x: np.ndarray, max_lag: int) -> np.ndarray:
-    """Return the autocovariances at lags 0 to `max_lag`, divisor n, over the largest squared deviation."""
+    """Return autocovariances at lags 0 to `max_lag`, divisor n, divided by the largest squared deviation."""
     z = x - x.mean()
     z = z / max(np.abs(z).max(), np.finfo(float).tiny)  # squares neither overflow nor vanish
     return np.array([z[: len(z) - lag] @ z[lag:] for lag in range(max_lag + 1)]) / len(z)
@@ -747,7 +746,7 @@ UNEQUAL = 10.0
 
 
 def variance_ratio(variances: np.ndarray) -> float | None:
-    """Return the ratio of the largest to the smallest positive variance if it exceeds UNEQUAL."""
+    """Return the ratio of the largest to the smallest positive variance if it exceeds UNEQUAL, else None."""
     positive = variances[variances > 0]
     ratio = float(positive.max() / positive.min()) if positive.size else 1.0
     return ratio if ratio > UNEQUAL else None

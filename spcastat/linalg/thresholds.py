@@ -1,13 +1,13 @@
-"""Thresholds: closed solutions under a sparsity constraint; and descent for smooth functions.
+"""Thresholds: closed-form solutions under a sparsity constraint; and descent for smooth functions.
 
 A threshold maximises w'v over unit vectors v under a constraint. It takes the vectors w as columns of an
 array of shape (p, m) and returns the unit-length solutions in the same shape. A column of zeros stays zero:
-every feasible v is a solution then, and the caller chooses. Thresholds with an lp penalty: Zhao, Meng and Xu
-(2014), "Robust sparse principal component analysis", Theorems 2 and 3.
+every feasible v is then a solution, and the caller chooses one. Thresholds with an lp penalty: Zhao, Meng and
+Xu (2014), "Robust sparse principal component analysis", Theorems 2 and 3.
 
 The descent is a limited-memory BFGS method. SciPy's L-BFGS-B does the same, but on problems of this size the
-threads of the linear algebra library spend most of the time waiting for one another: on a busy machine a
-joint search took ten times as long.
+threads of the linear algebra library spend most of the time waiting for one another: with it, a joint search
+took ten times as long on a busy machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from spcastat.linalg.eigenvectors import ENTRY_TOLERANCE, first_max, levelled, q
 
 
 def hard_at(W: np.ndarray, level: float | np.ndarray) -> np.ndarray:
-    """Hard thresholding: set entries to zero whose absolute value does not exceed `level`."""
+    """Hard thresholding: set entries whose absolute value does not exceed `level` to zero."""
     return np.where(np.abs(W) > level, W, 0.0)
 
 
@@ -35,7 +35,7 @@ def soft_at(W: np.ndarray, level: float | np.ndarray) -> np.ndarray:
 def level_for(w: np.ndarray, card: int) -> tuple[np.ndarray, float]:
     """Return a mask of the `card` largest absolute values of `w`, shape (p,), and their soft threshold.
 
-    The threshold is the (card+1)-th largest absolute value, or the next smaller one if that ties with a value
+    The threshold is the (card+1)-th largest absolute value, or the next smaller value if that ties with one
     in the mask; 0 if there is none.
     """
     size = np.abs(w)
@@ -44,7 +44,7 @@ def level_for(w: np.ndarray, card: int) -> tuple[np.ndarray, float]:
 
 
 def largest_below(size: np.ndarray, selection: np.ndarray) -> float:
-    """Return the largest value that is not kept and does not tie with one that is; 0 if there is none."""
+    """Return the largest value outside `selection` that does not tie with a selected value; 0 if none."""
     smallest = size[selection].min()
     remainder = size[~selection & (size < smallest - tie_width(smallest, size.max()))]
     return float(remainder.max()) if remainder.size else 0.0
@@ -64,7 +64,7 @@ def hard(W: np.ndarray, card: int) -> np.ndarray:
 def soft(W: np.ndarray, card: int) -> np.ndarray:
     """Soft thresholding at the (card+1)-th largest absolute value, which leaves `card` nonzeros.
 
-    The l1 update of Zhao et al. (2015) at a given cardinality. If the (card+1)-th value ties with the
+    This is the l1 update of Zhao et al. (2015) at a given cardinality. If the (card+1)-th value ties with the
     card-th, the next smaller value is the threshold, so that ties do not reduce the number of nonzeros.
     """
     size = np.abs(W)
@@ -116,7 +116,7 @@ def _l1_bounded_one(w: np.ndarray, bound: float) -> np.ndarray:
 def _spread_over_ties(p: int, tied: np.ndarray, bound: float) -> np.ndarray:
     """Return the nonnegative unit vector with l1 norm `bound` if the largest values, at `tied`, are equal.
 
-    Only the first of these positions are nonzero, as few as possible, and the first has the largest value.
+    It uses as few of these positions as possible, from the first, which has the largest value.
     """
     used = int(np.ceil(bound * bound - 1e-12))
     v = np.zeros(p)
@@ -217,7 +217,7 @@ NORM_TOLERANCE = 1e-12
 
 
 class OrthogonalSoft:
-    """argmin |x - g|^2 / 2 + level |x|_1 over all x with Q'x = 0.
+    """Solutions of min |x - g|^2 / 2 + level |x|_1 over all x with Q'x = 0.
 
     The dual problem min |soft(g - Q nu, level)|^2 / 2 is convex and piecewise quadratic, with one unknown in
     nu for each column of Q; Newton's method ends after finitely many steps. The last nu and level are stored
@@ -226,7 +226,7 @@ class OrthogonalSoft:
     Parameters
     ----------
     Q : ndarray of shape (p, m)
-        m may be 0.
+        The vectors to which solutions are orthogonal; m may be 0.
     """
 
     def __init__(self, Q: np.ndarray):
@@ -235,7 +235,7 @@ class OrthogonalSoft:
         self._level = np.nan
 
     def threshold(self, g: np.ndarray, level: float) -> np.ndarray:
-        """Return the solution, shape (p,); zeros if what remains of `g`, shape (p,), is only rounding."""
+        """Return the solution, shape (p,); zeros if it is rounding error relative to `g`, shape (p,)."""
         Q, nu = self.Q, self._nu
         size = float(np.abs(g).max())
         x = soft_at(g - Q @ nu, level)
@@ -296,8 +296,8 @@ class OrthogonalSoft:
         """Return the unit vector at the smallest threshold that leaves at most `card` nonzeros.
 
         If every threshold leaves more than `card` nonzeros or none, the sparsest solution is restricted to
-        its `card` largest values (of ties, those of lowest index) and made orthogonal to Q. If this gives
-        zero, the sparsest solution itself is returned.
+        its `card` largest values (of ties, those with the lowest index) and made orthogonal to Q. If this
+        gives zero, the sparsest solution itself is returned.
         """
         if not self.Q.shape[1]:
             return soft(g[:, None], card)[:, 0]
@@ -354,7 +354,7 @@ MEMORY = 8
 #: Armijo's condition: a step must lower the value by at least this share of what the slope predicts.
 ARMIJO = 1e-4
 #: Stop when a step lowers the value by no more than the share FLAT_STEP, or no partial derivative exceeds
-#: LEVEL.
+#: SAME_OBJECTIVE.
 FLAT_STEP, SAME_OBJECTIVE = 1e-13, 1e-9
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]

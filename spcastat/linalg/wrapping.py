@@ -1,8 +1,9 @@
-"""Wrapping: robust location and scale of columns, transformations of skewed ones, and cells pulled in.
+"""Wrapping: robust location and scale, transformations of skewed columns, and shrinkage of outlying cells.
 
-Every column is judged by itself. A value is standardised by the location and scale of the half of the values
-with the smallest variance, on the scale of a power if the column is skewed, and a value far out is pulled
-towards the middle (Raymaekers and Rousseeuw 2021, with Hampel's function of two parts in place of theirs).
+Every column is treated separately. A value is standardised by the location and scale of the half of the
+values with the smallest variance, after a power transformation if the column is skewed, and an outlying value
+is shrunk towards the middle (Raymaekers and Rousseeuw 2021, but with Hampel's two-part function instead of
+theirs).
 
 References: Rousseeuw and Leroy (1987), Robust regression and outlier detection, chapter 4 (univariate minimum
 covariance determinant); Raymaekers and Rousseeuw (2021), Fast robust correlation for high-dimensional data,
@@ -24,26 +25,29 @@ import numpy as np
 from spcastat.linalg.accumulate import weights_or_ones
 from spcastat.linalg.eigenvectors import NORMAL_MAD
 
-#: Standardised values are unchanged up to BEND, and pulled to the middle from END on. With 2.5 and 5 the
-#: location keeps 99.1 % and the correlation 98.1 % of the efficiency at normal data (by quadrature).
+#: Standardised values are unchanged up to BEND, shrunk towards the middle beyond it, and equal to the middle
+#: from END on. With 2.5 and 5 the location keeps 99.1 % and the correlation 98.1 % of the efficiency at
+#: normal data (by quadrature).
 BEND, END = 2.5, 5.0
-#: Where no more cells than in normal tables are beyond BEND, cells are unchanged up to NORMAL_BEND. Of n
-#: normal values the share of TAIL_SHARE (1 + TAIL_FEW / n) is beyond BEND, since locations and scales are
+#: Cells are unchanged up to NORMAL_BEND if no more cells than in normal tables are beyond BEND. Of n normal
+#: values the share of TAIL_SHARE (1 + TAIL_FEW / n) is beyond BEND, because locations and scales are
 #: estimated from the same values (TAIL_FEW is 39 to 55 for n = 20 to 1000, 400,000 values each). TAIL_ERRORS
 #: binomial standard errors are allowed; the share varies 1.3 to 1.5 times as much. With BEND for all tables,
-#: fits of clean normal rows lost .3 to 1.1 % more of the population's adjusted variance than plain fits,
-#: without the allowance .2 to .6 %, now about .1 % (four designs, 30 to 60 sets each).
+#: fits of clean normal rows lost .3 to 1.1 % more of the population's adjusted variance than plain fits; with
+#: NORMAL_BEND they lost .2 to .6 % without the allowance, and about .1 % with it (four designs, 30 to 60 sets
+#: each).
 NORMAL_BEND, TAIL_SHARE, TAIL_FEW, TAIL_ERRORS = 4.0, 0.01242, 48.0, 2.0
-#: Columns with at most so many different values are left as they are.
+#: Columns with at most this many different values are not changed.
 FEW_VALUES = 5
-#: So are columns in which one value reaches from the lowest (or highest) PILE_START of the values to
-#: PILE_END, as zeros of counts and values at a limit of detection: half of the values would hardly vary.
-#: Where 30, 40 and 45 % of the values of 12 columns were at a limit, robust fits lost 4, 34 and 40 % of the
-#: adjusted variance; at 20 % .2 % (80 rows, six sets each).
+#: Columns in which the values at the shares PILE_START and PILE_END are equal, counted from the lowest or
+#: from the highest value, are not changed either. Examples are zeros of counts and values at a limit of
+#: detection: half of the values would hardly vary. If 30, 40 and 45 % of the values of 12 columns were at a
+#: limit, robust fits lost 4, 34 and 40 % of the adjusted variance; with 20 % they lost .2 % (80 rows, six
+#: sets each).
 PILE_START, PILE_END = 0.05, 0.3
 #: Powers that are compared.
 POWERS = np.arange(-2.0, 4.01, 0.25)
-#: Values within this standardised distance decide the power: 99 % of a normal distribution.
+#: Values within this standardised distance determine the power: 99 % of a normal distribution.
 CENTRAL = 2.576
 #: A power is used if twice its gain in log-likelihood over the power 1 exceeds this, chi2(1) at .001.
 LIKELIHOOD_GAIN = 10.83
@@ -52,17 +56,17 @@ MOST_FAR, FAR = 0.05, 3.0
 #: Steps of the EM algorithm for two groups of values. 200 steps raise the log-likelihood by less than 1e-4 in
 #: half of the columns, and by .2 in one of 100; limits at which powers are chosen differ by several units.
 EM_STEPS = 20
-#: So many equally spaced order statistics represent a longer column. With 5000 to 100,000 values of a normal,
-#: t3 or lognormal distribution, or with a fifth of the values 4 standard deviations out, locations then
-#: differ from those of all values by at most .001 scales, and scales by at most .1 % (root mean squares over
-#: 20 columns); with 500 by .003 scales and .4 %.
+#: Number of equally spaced order statistics that represent a longer column. With 5000 to 100,000 values of a
+#: normal, t3 or lognormal distribution, or with a fifth of the values 4 standard deviations out, locations
+#: then differ from the locations of all values by at most .001 scales, and scales by at most .1 % (root mean
+#: squares over 20 columns); with 500 order statistics, by .003 scales and .4 %.
 ORDER_STATISTICS = 2000
-#: A spread below this share of the largest absolute value is rounding, and counts as zero.
+#: A spread below this share of the largest absolute value is rounding error, and is set to zero.
 SPREAD_ROUNDING = 1e-9
 #: Values this many median absolute deviations from the median are never in the half with the smallest
-#: variance; larger ones are pulled in to this, so that squares do not overflow and sums keep twelve digits.
+#: variance; larger ones are reduced to this, so that squares do not overflow and sums keep twelve digits.
 HUGE = 1e3
-#: Values further from the centre than so many units are judged as if they were this far.
+#: Values further from the centre than this many units are treated as if they were at this distance.
 FARTHEST = 1e15
 
 _NORMAL = NormalDist()
@@ -74,7 +78,7 @@ CUT = _NORMAL.inv_cdf(0.9875)
 
 
 def wrapped(z: np.ndarray, bend: float = BEND) -> np.ndarray:
-    """Return standardised values up to `bend` as they are, and others pulled in, to 0 from END on."""
+    """Return standardised values, unchanged up to `bend`, shrunk beyond it, and 0 from END on."""
     z = z + 0.0  # a copy, without negative zeros
     far = np.abs(z) > bend
     z[far] = np.sign(z[far]) * np.clip(bend * (END - np.abs(z[far])) / (END - bend), 0.0, None) + 0.0
@@ -82,7 +86,7 @@ def wrapped(z: np.ndarray, bend: float = BEND) -> np.ndarray:
 
 
 def bend_of(z: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return up to which z cells are unchanged: NORMAL_BEND if a normal share is beyond BEND, else BEND.
+    """Return the z up to which cells are unchanged: NORMAL_BEND if a normal share is beyond BEND, else BEND.
 
     Parameters
     ----------
@@ -102,7 +106,7 @@ def bend_of(z: np.ndarray, weights: np.ndarray | None = None) -> float:
 
 
 def consistency(share: float) -> float:
-    """Return the variance of a standard normal variable over that of its central share."""
+    """Return the variance of a standard normal variable, divided by the variance of its central share."""
     q = _NORMAL.inv_cdf((1.0 + share) / 2.0)
     return share / (share - 2.0 * q * exp(-q * q / 2.0) / sqrt(2.0 * pi))
 
@@ -113,13 +117,13 @@ def location_and_scale(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     X : ndarray of shape (n, p)
-        Finite values; rows count equally.
+        Finite values; rows have equal weights.
 
     Returns
     -------
     location, scale : ndarray of shape (p,)
-        Of the half of the values with the smallest variance, reweighted once; the location has one further
-        step with the weights of `wrapped`. A scale is zero if half of the values are equal.
+        Location and scale of the half of the values with the smallest variance, reweighted once; the location
+        has one further step with the weights of `wrapped`. A scale is zero if half of the values are equal.
     """
     return _of_ordered(_sorted_columns(X))
 
@@ -166,7 +170,7 @@ def _of_ordered(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def representatives(x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return a sorted column without its missing values, in which a row of weight 2 occurs twice.
 
-    Of more than ORDER_STATISTICS values, as many equally spaced ones are returned. Weights that are
+    If there are more than ORDER_STATISTICS values, as many equally spaced ones are returned. Weights that are
     not whole numbers are represented by order statistics of the weighted distribution.
     """
     if weights is None:
@@ -222,8 +226,8 @@ def normal_places(n: int) -> np.ndarray:
 def curvature(z: np.ndarray) -> tuple[float, float]:
     """Return 1 - R^2 of the normal plot of the values within FAR, and its 25 % limit (Royston 1993).
 
-    The limit is kept between .008 and .03: at n = 300, of columns of which 20 % lie 4 to 8 standard
-    deviations out none is then transformed, and of lognormal ones 98 %.
+    The limit is kept between .008 and .03: at n = 300, no column with 20 % of its values 4 to 8 standard
+    deviations out is then transformed, and 98 % of lognormal columns are.
     """
     from scipy.special import ndtr, ndtri
 
@@ -279,13 +283,13 @@ def likelihood_of_two_groups(x: np.ndarray) -> float:
 
 
 def power_of(u: np.ndarray, box_cox: bool, multiple: float = 1.0) -> tuple[float, float]:
-    """Return the power that makes a sorted column normal but for 5 % of it, and the curvature that is left.
+    """Return the power that makes a sorted column normal except for 5 %, and the remaining curvature.
 
-    Without such a power it is 1, with an infinite curvature. The power has the largest likelihood of the
-    values near the middle (Raymaekers and Rousseeuw 2024). It is not used if two groups of values have a
-    larger likelihood: of columns of 100 values, a fifth of which is shifted by 4 standard deviations, 42 %
-    had a power without this rule, and none has one with it; of lognormal ones 95 % have one (150 columns).
-    Each value represents `multiple` rows.
+    If there is no such power, the power is 1 and the curvature infinite. The power has the largest likelihood
+    of the values near the middle (Raymaekers and Rousseeuw 2024). It is not used if two groups of values have
+    a larger likelihood: without this rule, 42 % of columns of 100 values, a fifth of which are shifted by 4
+    standard deviations, had a power, and with it none has one; 95 % of lognormal columns have one (150
+    columns). Each value represents `multiple` rows.
     """
     logs = np.log1p(u) if box_cox else np.sign(u) * np.log1p(np.abs(u))
     power = _central_power(u, box_cox)
@@ -318,7 +322,7 @@ def power_of(u: np.ndarray, box_cox: bool, multiple: float = 1.0) -> tuple[float
 
 @dataclass(frozen=True, eq=False)
 class Wrapping:
-    """How the cells of p columns are standardised and pulled in.
+    """The standardisation of the cells of p columns, and the shrinkage of outlying cells.
 
     Attributes
     ----------
@@ -328,13 +332,13 @@ class Wrapping:
         Whether the transformation is Box and Cox's of x / median, rather than Yeo and Johnson's of
         (x - centre) / unit.
     centre, unit : ndarray of shape (p,)
-        In units of the data.
+        Centre and unit of each column, in units of the data.
     location, scale : ndarray of shape (p,)
-        Of the transformed values.
+        Location and scale of the transformed values.
     plain : ndarray of bool, shape (p,)
-        Columns that are left as they are; they are standardised by mean and standard deviation.
+        Whether a column is not changed; such columns are standardised by mean and standard deviation.
     bend : float
-        Cells are outlying, and pulled in, beyond this z.
+        Cells beyond this z are outlying, and are shrunk.
     """
 
     power: Annotated[np.ndarray, "f p"]
@@ -369,12 +373,12 @@ class Wrapping:
     def located(self, X: np.ndarray, weights: np.ndarray | None = None) -> Wrapping:
         """Return the same transformations with the locations and scales of these rows.
 
-        The scale of a column whose middle half does not vary in these rows is that of the other rows.
+        If the middle half of a column does not vary in these rows, its location and scale are retained.
         """
         return self._located(_Ordered.of(X, weights), X, weights)
 
     def _located(self, Y: _Ordered, X: np.ndarray, weights: np.ndarray | None) -> Wrapping:
-        """Return the locations and scales of rows that are also given in order."""
+        """Return the rules with locations and scales of the rows `X`, whose values in order are `Y`."""
         location, scale = Y.transformed(self).location_and_scale()
         plain = np.flatnonzero(self.plain)
         if len(plain):
@@ -390,11 +394,11 @@ class Wrapping:
         return replace(self, **arrays)
 
     def bent_for(self, X: np.ndarray, weights: np.ndarray | None) -> Wrapping:
-        """Return the rules with the bend that these rows call for."""
+        """Return the rules with the `bend` for these rows; see :func:`bend_of`."""
         return replace(self, bend=bend_of(self.standardised(X)[:, ~self.plain], weights))
 
     def transformed(self, X: np.ndarray) -> np.ndarray:
-        """Return the values on the scale on which they are judged, before location and scale."""
+        """Return the centred values after the power transformation, before they are standardised."""
         with np.errstate(over="ignore"):
             U = X - self.centre
             U /= self.unit
@@ -405,7 +409,7 @@ class Wrapping:
         return U
 
     def standardised(self, X: np.ndarray) -> np.ndarray:
-        """Return z of the cells of rows in the units of the data, shape (n, p)."""
+        """Return the z of the cells of rows in the units of the data, shape (n, p)."""
         z = self.transformed(X)
         z -= self.location
         z /= self.scale
@@ -426,7 +430,7 @@ class Wrapping:
         return places, z[tuple(places.T)]
 
     def cleaned(self, X: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
-        """Return the rows with cells beyond `bend` pulled in; other cells are the same numbers."""
+        """Return the rows with cells beyond `bend` shrunk; other cells are unchanged."""
         z = self.standardised(X) if z is None else z
         at = np.nonzero((np.abs(z) > self.bend) & ~self.plain)
         if not len(at[0]):
@@ -477,7 +481,7 @@ class _Ordered:
         return float(self.totals[j]) / max(len(self.column(j)), 1)
 
     def transformed(self, wrapping: Wrapping) -> _Ordered:
-        """Return the values on the scale on which they are judged, in the same order."""
+        """Return the centred values after the power transformation, in the same order."""
         blocks = [
             (block_columns, wrapping.of_columns(block_columns).transformed(Y.T).T)
             for block_columns, Y in self.blocks
@@ -487,7 +491,7 @@ class _Ordered:
     def _by_column(
         self, statistic: Callable[[np.ndarray], np.ndarray], smallest_length: int = 1
     ) -> np.ndarray:
-        """Return a statistic of every column, shape (..., p); zero with fewer values than that."""
+        """Return a statistic of every column, shape (..., p), of zeros for fewer than `smallest_length`."""
         statistics = [
             (
                 block_columns,
@@ -505,7 +509,7 @@ class _Ordered:
         return location, scale
 
     def medians(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return medians, and median absolute deviations over those of a normal variable."""
+        """Return medians, and median absolute deviations divided by those of a standard normal variable."""
 
         def centre_and_spread(Y: np.ndarray) -> np.ndarray:
             centre = np.median(Y, axis=1)
@@ -515,11 +519,11 @@ class _Ordered:
         return centre, spread
 
     def few(self) -> np.ndarray:
-        """Whether there are at most FEW_VALUES different values."""
+        """Whether each column has at most FEW_VALUES different values."""
         return self._by_column(lambda Y: (np.diff(Y, axis=1) > 0).sum(axis=1) < FEW_VALUES)
 
     def piled_up(self) -> np.ndarray:
-        """Whether one value reaches from PILE_START to PILE_END of the values, from below or above."""
+        """Whether the values at PILE_START and PILE_END are equal, counted from below or from above."""
 
         def is_one_value(Y: np.ndarray) -> np.ndarray:
             start, end = int(PILE_START * Y.shape[1]), ceil(PILE_END * Y.shape[1]) - 1
@@ -528,7 +532,7 @@ class _Ordered:
         return self._by_column(is_one_value)
 
     def skewed(self) -> np.ndarray:
-        """Whether the tenths are asymmetric by more than two standard errors at the normal distribution."""
+        """Whether the outer deciles are asymmetric by more than two standard errors under normality."""
         low, mid, high = self._by_column(lambda Y: np.quantile(Y, [0.1, 0.5, 0.9], axis=1))
         return np.abs(high + low - 2.0 * mid) > 2.1 / np.sqrt(np.maximum(self.totals, 1)) * (high - low)
 
