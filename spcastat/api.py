@@ -423,10 +423,10 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     -----
     With "joint", the objective does not decrease as the cardinalities of all components increase. By default,
     for adjusted variance, each fit also starts from the fits of neighbouring cardinalities, and its search is
-    shorter than that of a single call. `call` and `refit` repeat such a fit without its neighbours, so their
-    result may differ from the fit on the path. Fits of one component, fits for other objectives, and fits
-    with more than 1000 variables equal the fits of single calls, unless the objective would then decrease
-    along the path.
+    shorter than the search of a single call. `call` and `refit` repeat such a fit without its neighbours, so
+    their result may differ from the fit on the path. Fits of one component, fits for other objectives, and
+    fits with more than 1000 variables equal the fits of single calls, unless the objective would then
+    decrease along the path.
 
     Published methods that use starts also start each fit from the previous fit, so a fit on the path is never
     worse than the fit that its `call` and `refit` return. "greedy" with one component finds all cardinalities

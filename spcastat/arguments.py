@@ -153,7 +153,7 @@ def one_of(option: str, value: object, allowed: Iterable[str], error: type[Optio
         raise error(f"{option}={text} is not known; allowed values are {names}.")
     if len(allowed) > MOST_LISTED:
         raise error(f"{option}={text} is not known.{hint}")
-    raise error(f"{option}={text} is not known.{hint} Allowed are {names}.")
+    raise error(f"{option}={text} is not known.{hint} Allowed values are {names}.")
 
 
 def flag(option: str, value: Any) -> bool:
@@ -199,7 +199,7 @@ def whole_number(
 ) -> int:
     """Return `value` as an int between `low` and `high`; a bool, a fraction or a duration is refused.
 
-    `largest_is` says what `high` is, such as "the number of variables".
+    `largest_is` describes `high` in the message, such as "the number of variables".
     """
     fits = is_whole(value)
     largest = LARGEST_WHOLE if high is None else high
@@ -244,7 +244,7 @@ def checked_level(level: Any) -> float:
 
 
 def _as_float(value: Any) -> float:
-    """Return a real number as a float; NaN for anything else, and for numbers too large for a float."""
+    """Return a real number as a float; NaN for other values, and for numbers too large for a float."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not real or (isinstance(value, numbers.Integral) and not is_whole(value)):
         return float("nan")
@@ -361,7 +361,7 @@ def require_extra(module: str, extra: str, feature: str, package: str = "") -> A
     Raises
     ------
     ExtraError
-        If it is not installed.
+        If the module is not installed.
     """
     try:
         return importlib.import_module(module)
@@ -624,7 +624,7 @@ def attribute_error(owner: object, name: str) -> AttributeError:
     return AttributeError(f"{kind} has no attribute {name!r}{answer}", name=name, obj=None)
 
 
-#: Method of other programs -> the name here.
+#: Method of other programs -> the name of the method here.
 FOREIGN_METHODS = {
     **dict.fromkeys(("elasticnet", "spca", "SPCA", "arrayspc", "sparsepca", "SparsePCA", "robspca"), "zou"),
     **dict.fromkeys(("PMD", "SPC", "spc", "PMA", "penalized"), "pmd"),
@@ -650,7 +650,7 @@ _WORDS = {"data_or_formula": "the data"}
 
 
 def explained(function: Function) -> Function:
-    """Return a function whose calls with wrong arguments raise an error of the package in one sentence.
+    """Return `function`, with wrong arguments refused by an error of the package in one sentence.
 
     A TypeError raised inside the function is passed on unchanged: the traceback ends in this wrapper only if
     Python refused the call itself.
@@ -660,7 +660,7 @@ def explained(function: Function) -> Function:
     UnknownOptionError
         For an argument that the function does not have.
     ArgumentsError
-        For arguments that are missing, given twice, or too many without a name.
+        For arguments that are missing, given twice, or too many by position.
     """
 
     @functools.wraps(function)

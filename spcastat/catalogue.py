@@ -27,7 +27,7 @@ def methods(name: MethodName | None = None) -> Summary:
     Parameters
     ----------
     name : str, optional
-        A name in the list.
+        The name of a method; without it, all methods are listed.
 
     Returns
     -------

@@ -91,7 +91,7 @@ def request(fitting: Mapping[str, Any], k: int, card: Any) -> Request:
 
 
 def largest(wanted: Sequence[CardinalitySet]) -> CardinalitySet:
-    """Return the largest cardinality of each component."""
+    """Return the largest of the `wanted` cardinalities of each component."""
     return tuple(map(max, zip(*wanted, strict=True)))
 
 
@@ -153,7 +153,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         mean variance of a variable; 0.2 by default.
     alpha : float
         Level of parallel analysis, 0.05 by default; the test of each component after the removal of earlier
-        ones uses a fifth of this level.
+        components uses a fifth of this level.
     n_draws : int
         Number of draws of simulated noise for each test, 199 by default. Up to four times this number are
         made if a p-value is close to its level.
@@ -212,7 +212,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
       are removed, and the largest eigenvalue of the residuals is compared with its values after random sign
       flips of these residuals, at the level `alpha` / 5. If there are more variables than rows, but at most
       500, an eigenvalue rarely reveals a component of few variables. Components that do not exceed noise by
-      their eigenvalue are then tested by the variance of a sparse component, at the same level, after
+      their eigenvalues are then tested by the variance of a sparse component, at the same level, after
       regression on the earlier sparse components.
 
     For comparison, parallel analysis is reported: it retains the leading components whose eigenvalues are
@@ -410,8 +410,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         The share to reach, 0.9 by default, for ``rule="keep"`` and ``by="variance"``.
     family : {"auto", "equal", "rotated", "partition"}
         The families of fits that are compared. "equal": all components have the same cardinality. "rotated":
-        the cardinalities are those of the largest varimax-rotated loadings of all components, for sixteen
-        numbers of loadings. "partition": every variable belongs to at most one component, and the variables
+        the cardinalities are the numbers of the largest varimax-rotated loadings in each component, for
+        sixteen total numbers. "partition": every variable belongs to at most one component, and the variables
         with the smallest loadings are left out. "auto", the default, compares all three families. With
         `disjoint` it compares only partitions, and with other rules or another method it compares no
         partitions.
@@ -472,7 +472,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     Raises
     ------
     TooFewRowsError
-        If there are fewer rows than folds, or too few outside a fold.
+        If there are fewer rows than folds, or too few rows outside a fold.
     ConstantColumnError
         If a column is constant, with ``scale=True`` or ``na="em"`` or "pairwise".
     MissingValuesError

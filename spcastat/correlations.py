@@ -234,7 +234,7 @@ def _corner_terms(h: np.ndarray, k: np.ndarray, z: np.ndarray) -> tuple[np.ndarr
     Parameters
     ----------
     h, k, z : ndarray
-        Of shapes that broadcast together; z >= 0.
+        Arrays whose shapes broadcast together; z >= 0.
 
     Returns
     -------
@@ -546,7 +546,7 @@ def _polychoric(
         raise ColumnTypeError(
             f"{plural(len(columns_over), 'column has', 'columns have')} more than max_levels={max_levels} "
             f"distinct values: {listed([names[j] for j in columns_over])}: "
-            'use method="spearman" or "pearson", or raise max_levels.'
+            'use method="spearman" or "pearson", or increase max_levels.'
         )
     n, p = values.shape
     m = max(map(len, levels))

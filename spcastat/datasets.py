@@ -249,7 +249,7 @@ def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     data : DataFrame (n, p)
-        From `make_hastie`, `make_toy` or `make_highdim`, with all columns.
+        Data from `make_hastie`, `make_toy` or `make_highdim`, with all columns.
 
     Returns
     -------
@@ -354,8 +354,8 @@ def make_toy(n: int, *, rng: Rng = 0, nonneg: bool = False) -> pd.DataFrame:
     """Ten normal variables whose covariance has two sparse, or sparse nonnegative, leading eigenvectors.
 
     The eigenvalues are 250, 240, 50, 50, 6, 5, 4, 3, 2, 1 (210, 190, 50, ... with `nonneg`). The first two
-    eigenvectors are those printed in [1]_, scaled to unit length. The other eight are random vectors, drawn
-    from `rng` before the rows and orthonormalised.
+    eigenvectors are the vectors printed in [1]_, scaled to unit length. The other eight are random vectors,
+    drawn from `rng` before the rows and orthonormalised.
 
     Parameters
     ----------
@@ -364,8 +364,8 @@ def make_toy(n: int, *, rng: Rng = 0, nonneg: bool = False) -> pd.DataFrame:
     rng : None, int or numpy.random.Generator, default 0
         Seed or generator of the random numbers; None is the seed 0.
     nonneg : bool, default False
-        Whether to use the nonnegative eigenvectors of section 3.3.1, with 5 nonzeros each, instead of those
-        of section 3.1.2, with 6.
+        Whether to use the nonnegative eigenvectors of section 3.3.1, with 5 nonzeros each, instead of the
+        eigenvectors of section 3.1.2, with 6.
 
     Returns
     -------

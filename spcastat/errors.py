@@ -58,7 +58,7 @@ class InfiniteValuesError(DataError):
 
 
 class ConstantColumnError(DataError):
-    """A column without variance where one is needed, as for scaling."""
+    """A column without variance, if a variance is needed, as for scaling."""
 
 
 class SparseStructureError(DataError):

@@ -161,7 +161,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         For missing values with ``na="raise"``.
 
     Notes
-    ----- The statistic of a variable and a component is sum_g (b_g - b)^2 / v_g, with the slope b_g of group
+    -----
+    The statistic of a variable and a component is sum_g (b_g - b)^2 / v_g, with the slope b_g of group
     g, its variance v_g (HC0, or cluster-robust), and the weighted mean b. Labels of rows centred within
     groups are permuted; because the statistic is studentised, the test is asymptotically valid even if
     variances and sizes of groups differ (Janssen 1997; Chung and Romano 2013). P-values are adjusted by the
@@ -432,7 +433,7 @@ def _standardised(source: RowData, code: np.ndarray, scale: Any) -> np.ndarray:
         vary = "do" if still.sum() > 1 else "does"
         raise ConstantColumnError(
             f"{listed(source.spec.columns[still])} {vary} not vary within any group; leave such columns out "
-            "(groups= leaves the column that it names out)."
+            "(a column named by groups= is already left out)."
         )
     return np.asarray(Z / sd) if isinstance(scale, (bool, np.bool_)) and scale else Z
 

@@ -64,7 +64,7 @@ def full_names(names: Iterable[Hashable]) -> list[str]:
 
 
 def some_of(names: Sequence[str], limit: int = 8) -> str:
-    """Join the first `limit` names, and say how many others there are."""
+    """Join the first `limit` names, and append the number of the others."""
     remainder = len(names) - limit
     return ", ".join(names[:limit]) + (f" and {remainder} more" if remainder > 0 else "")
 

@@ -269,8 +269,9 @@ RELATIVE_ADJUSTED = Measure(
 # --- PEV and RRE ----------------------------------------------------------------------------------
 
 
-#: Rounding raises shares of the total above one by less than this: by up to 1.2e-8 for the least-squares
-#: share of 1,500 random matrices with nearly equal columns and deviations that differ by up to 1e6.
+#: Rounding raises shares of the total above one by less than this. The largest excess was 1.2e-8, for the
+#: least-squares share of 1,500 random matrices with nearly equal columns and standard deviations that differ
+#: by a factor of up to 1e6.
 SHARE_ROUNDING = 1e-7
 
 
@@ -299,11 +300,11 @@ def pev(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> An
     V : array-like of shape (p, k)
         Loadings of any length. If it is a data frame, its rows are matched to the labels of `X` or `S`.
     X : array-like of shape (n, p), optional
-        Rows. The columns are centred.
+        Rows, whose columns are centred.
     S : array-like of shape (p, p), optional
         Covariance or correlation matrix, instead of rows.
     cumulative : bool
-        Return an array of shape (k,) with the measure of the first 1, ..., k columns.
+        Whether to return an array of shape (k,) with the measure of the first 1, ..., k columns.
 
     Returns
     -------

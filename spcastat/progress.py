@@ -38,7 +38,7 @@ class Step:
     Attributes
     ----------
     stage : str
-        What is being done, such as ``"means and cross-products"``.
+        The work of the stage, such as ``"means and cross-products"``.
     done : int
     total : int or None
         None if the total is not known in advance.
@@ -220,7 +220,7 @@ class Finished:
     Attributes
     ----------
     results : list
-        In the order of the draws; after an interruption some are missing.
+        The results in the order of the draws; after an interruption some are missing.
     number : int
         The number of draws requested.
     """
@@ -270,8 +270,8 @@ def run_jobs(
     Parameters
     ----------
     work : callable
-        Takes the number of a draw and returns its result, which depends on nothing else. It must be picklable
-        if `n_jobs` is not 1, and must not change its arrays, which the processes share.
+        A function that returns the result of a draw, which depends only on the number of the draw. It must be
+        picklable if `n_jobs` is not 1, and must not change its arrays, which the processes share.
     n : int
         Number of draws.
     n_jobs : int
@@ -287,7 +287,7 @@ def run_jobs(
     Returns
     -------
     Finished
-        All results; after Ctrl-C, the results finished so far.
+        All results; after Ctrl-C, the results that were finished.
 
     Raises
     ------

@@ -39,7 +39,7 @@ __all__ = ["principal_variables", "principal_variables_cov"]
 
 #: Default numbers of folds and of resamples, for data on which the default search has random starts.
 DEFAULT_FOLDS, DEFAULT_RESAMPLES = 5, 50
-#: Arguments that determine the choice.
+#: Arguments that determine which variables are chosen.
 CALL_ARGUMENTS = ("m", "k", "share", "budget", "cost", "include", "exclude", "together", "effort")
 
 
@@ -90,9 +90,9 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
 ) -> PrincipalVariablesResult:
     """Choose the variables to keep so that all variables are reproduced as well as possible.
 
-    Use it to design a short form of a questionnaire, to use fewer sensors, or to select a panel of genes:
-    only the variables kept have to be measured in future. :func:`spca` answers another question, namely
-    which few variables form each component; all components together may still need many variables.
+    Use this function to design a short form of a questionnaire, to use fewer sensors, or to select a panel of
+    genes: only the variables kept have to be measured in future. :func:`spca` instead selects the few
+    variables that form each component; all components together may still need many variables.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
         variables kept.
     share : float in (0, 1], optional
         Instead of `m`: keep the smallest number of variables that explain, in held-out rows, at least this
-        share of the variance that `k` principal components explain there. Without `k` it is a share of the
+        share of the variance that `k` principal components explain there. Without `k` the share is of the
         total variance.
     budget : float, optional
         Instead of `m`: the largest total cost of the variables kept.

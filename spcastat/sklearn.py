@@ -111,7 +111,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     nonneg : bool
         Whether loadings must be nonnegative, for methods with this option.
     n_init : int, optional
-        Number of starts; the method's own number by default.
+        Number of starts; by default, the default of the method.
     random_state : None, int or RandomState
         Seed of random starts. None uses a fixed seed, so repeated fits give identical results.
     tol : float, optional
@@ -158,10 +158,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Notes
     -----
-    `transform` is the plain projection of the centred and scaled rows, as ``SpcaResult.transform`` gives it:
-    the score of a component with four nonzeros depends on four features. As scikit-learn demands, the
-    estimator gets all features, without missing values unless `na` allows them; ``result_.transform`` needs
-    only the features with nonzero loadings. (In `transform`, the ``SparsePCA`` of scikit-learn solves a ridge
+    `transform` is the plain projection of the centred and scaled rows, as in ``SpcaResult.transform``: the
+    score of a component with four nonzeros depends on four features. As scikit-learn demands, the estimator
+    gets all features, without missing values unless `na` allows them; ``result_.transform`` needs only the
+    features with nonzero loadings. (In `transform`, the ``SparsePCA`` of scikit-learn solves a ridge
     regression.)
 
     Examples
@@ -276,7 +276,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if isinstance(self.na, str) and self.na == "drop":
             raise OptionError(
                 "na='drop' was given to SparsePCA, and a transformer returns one row for each row of X: "
-                "leave incomplete rows out before, X[~np.isnan(X).any(axis=1)], or give na='em'."
+                "leave incomplete rows out first, X[~np.isnan(X).any(axis=1)], or give na='em'."
             )
         one_of("na", self.na, ("raise", *GAPS))
         # the EM model needs a rank of at least 1, which must be below the number of features
@@ -339,7 +339,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.result_.inverse_transform(X).to_numpy()
 
     def score(self, X: Table, y: object = None, sample_weight: Vector | None = None) -> float:
-        """Return the PEV of rows: the share of their squared distance from the mean that the components keep.
+        """Return the PEV of rows: the share of their squared distances from the mean that is reproduced.
 
         With ``na="em"`` missing values are replaced by their conditional means; with "pairwise" incomplete
         rows are left out. For complete rows of the fit the score is ``result_.measure("pev")``. Grid searches
@@ -486,7 +486,7 @@ def _parts(imputations: Any) -> Sequence[Any]:
     Raises
     ------
     DataError
-        Unless they are a list of tables.
+        If `imputations` is not a list of tables.
     """
     if isinstance(imputations, list | tuple):
         return imputations
@@ -623,7 +623,7 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
     def _table(self, X: Any, gaps: bool, **how: Any) -> Any:
         """Return checked rows, as a frame unless they are sparse without names."""
         remedy = (
-            "PrincipalVariables does not accept: impute them before, or give multiple imputations of X, "
+            "PrincipalVariables does not accept: impute them first, or give multiple imputations of X, "
             "fit(X, imputations=frames)"
         )
         values = _validated(self, X, gaps, remedy, accept_sparse=("csr", "csc"), **how)

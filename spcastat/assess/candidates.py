@@ -540,7 +540,7 @@ def _only(family: str, families: tuple[str, ...], cause: str) -> tuple[str, ...]
 
 
 def partition_sizes(k: int, p: int) -> list[int]:
-    """Return the numbers of variables of the partitions: all numbers if there are few, else a series.
+    """Return the numbers of variables of the partitions: all numbers if there are few, else some.
 
     With all numbers, components of 10, 6 and 3 of 30 variables were found exactly; a series of 16 numbers
     contains 18 and 20, but not 19.

@@ -45,11 +45,11 @@ class NoiseTuning:
     deflated_share : float
         The level of the deflated test, as a share of the level of parallel analysis.
     draws_multiple : int
-        Draws are made up to this multiple of their number if a p-value is near its level.
+        Up to this multiple of the requested draws is made if a p-value is near its level.
     near_errors : float
-        A p-value is near the level if they differ by at most this number of its standard errors.
+        A p-value is near the level if it differs by at most this number of its standard errors.
     fewest_draws : int
-        Smallest number of draws after which a component may be found to be far above them.
+        Smallest number of draws after which drawing may end because a component is far above them.
     draws_together : int
     flipped_cells : int
         Largest number of cells whose signs are flipped.
@@ -179,7 +179,7 @@ class Standing:
     bound : ndarray of shape (m,)
         The 1 - alpha quantiles of the m leading eigenvalues of sign-flipped data.
     p_values : ndarray of shape (m,)
-        (1 + number of draws with an eigenvalue of that rank that is at least as large) / (draws + 1).
+        P-values (1 + number of draws whose eigenvalue of the same rank is at least as large) / (draws + 1).
     deflated_p_values : ndarray of shape (m,)
         P-values of the largest eigenvalue after removal of the earlier components; NaN for components that
         were not tested, either because they follow the first component that does not predict, or because the
@@ -243,7 +243,7 @@ class NoiseTests:
         The data.
     draws : NoiseDraws
     columns : int
-        The number of components of parallel analysis at first.
+        Initial number of components in parallel analysis.
     n_jobs : int
         Number of threads that draw.
     """
@@ -400,7 +400,7 @@ class TestedVariables:
     Attributes
     ----------
     variables : int
-        Number of all variables, of which some were tested.
+        Number of all variables, including variables that were not tested.
     rows : int
         Number of rows used for the tests; the other rows selected the variables.
     """
@@ -416,9 +416,9 @@ class LargeRows:
     Attributes
     ----------
     pulled : int
-        Number of rows of more than 1.5 times the median size.
+        Number of rows that exceed 1.5 times the median size.
     labels : list of str
-        Labels of the rows of more than 2.5 times the median size, if they change the number of components.
+        Labels of the rows that exceed 2.5 times the median size, if they change the number of components.
     share : float
         The share of these rows in the total variance.
     k : int
@@ -444,7 +444,7 @@ class TestedData:
     Attributes
     ----------
     rows : int or None
-        Number of rows, where known.
+        Number of rows, if known.
     variables : int
         Number of variables; a factor counts as one.
     dropped : int
@@ -502,7 +502,7 @@ class ComponentTests:
     remarks : sequence of Remark
         Remarks on rows that may not be independent.
     copies : sequence of (str, str)
-        Pairs of variables of which one is nearly a copy of the other.
+        Pairs of variables that are nearly copies of each other.
     sampled : bool
         Whether the rows are a sample of the rows of the data.
     n : int or None

@@ -89,7 +89,7 @@ def fit_path(op: Operator, plan: Plan, cards: Sequence[CardinalitySet], seed: in
     plan : Plan
         A method with a field `card`, whose value is not used.
     cards : sequence of tuples of k ints
-        In ascending order, so that each fit is a good start for the next.
+        Cardinalities in ascending order, so that each fit is a good start for the next.
     seed : int
         Seed of the random starts of every fit.
 
@@ -217,13 +217,13 @@ class Fitter:
         starts : sequence of sequences of sequences of ndarray of shape (p, k)
             Starts for each cardinality and operator, the same number for all; the best fit is returned.
         from_neighbours : bool
-            Whether sweeps from the fits of neighbouring cardinalities follow. Other searches than sweeps
-            always start from the previous fit as well.
+            Whether further sweeps start from the fits of neighbouring cardinalities. Searches other than
+            sweeps always start from the previous fit as well.
 
         Returns
         -------
         list of list of ndarray of shape (p, k)
-            For each cardinality the fits to all data sets.
+            The fits to all data sets, for each cardinality.
         """
         m, fits_of_cards = len(ops), list[list[np.ndarray]]()
         if self.plan is not None or self.solver is not None or ops[0].p > GRAM_LIMIT:
@@ -351,7 +351,7 @@ def cross_validate(
     full_fits : list of ndarray of shape (p, k)
         The fits to all rows, used as one of several starts in each fold.
     dense : bool
-        Whether dense PCA with as many components is added as the last candidate.
+        Whether dense PCA with the same number of components is added as the last candidate.
     n_jobs : int
         Number of processes; the errors do not depend on it.
 
@@ -438,21 +438,21 @@ PARSIMONY = ParsimonyTuning()
 
 @dataclass(frozen=True)
 class Limit:
-    """The number of loadings and the share that the rules refer to.
+    """The number of loadings and the share to keep, which the rules use.
 
     Attributes
     ----------
     cells : int
         Number of all loadings, zero or not: variables times components.
     share : float
-        For the rule "keep": the share of the best prediction that is kept.
+        The share of the best prediction to keep, for the rule "keep".
     """
 
     cells: int
     share: float = 0.9
 
     def price(self, sparsest_size: int) -> float:
-        """Return the required improvement per further loading, relative to the mean of the fit.
+        """Return the required improvement per further loading, relative to the mean per loading of the fit.
 
         `sparsest_size` is the number of loadings of the sparsest fit that predicts as well as the best. If
         that fit is sparse, even small loadings are unlikely to be noise, and are kept.

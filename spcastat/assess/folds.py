@@ -43,7 +43,7 @@ LEAST_NOISE_SHARE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class SparseModel:
-    """Sigma = s2 I + W diag(m - s2) W', with W orthonormal.
+    """The model Sigma = s2 I + W diag(m - s2) W', with orthonormal W.
 
     Attributes
     ----------

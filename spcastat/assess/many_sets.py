@@ -82,7 +82,7 @@ class DataSets(ABC):
 
     @abstractmethod
     def part(self, numbers: Sequence[int]) -> DataSets:
-        """Return some of the data sets."""
+        """Return the data sets with the given numbers."""
 
     def leading(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k largest eigenvalues, shape (f, k), and their eigenvectors, shape (f, p, k)."""
@@ -269,7 +269,7 @@ class FewRows(DataSets):
         for number, j in np.ndindex(len(self.ops), masks.shape[-1]):
             supports = masks[:, number, :, j]
             counts = supports.sum(axis=1)
-            order = np.argsort(-supports.sum(axis=0), kind="stable")[: counts[-1]]  # by the first support
+            order = np.argsort(-supports.sum(axis=0), kind="stable")[: counts[-1]]  # by first support
             Y, loadings = self.ops[number].values(order), start_loadings[number, order, j]
             parts = [slice(a, b) for a, b in pairwise([0, *counts.tolist()])]
             products = np.cumsum([Y[:, part] @ Y[:, part].T for part in parts], axis=0)

@@ -234,8 +234,9 @@ def _studentised(
 ) -> np.ndarray:
     """Return the statistics, shape (p, k), of the variables and the scores in a permuted order.
 
-    With the products m_i = x_i t_i of a variable and a score, this is sum(m) / sqrt(sum(m^2)), a number in
-    [-sqrt(n), sqrt(n)]. It increases with mean(m) / sd(m), which is infinite if all products are equal.
+    With the products m_i = x_i t_i of a variable and a score, the statistic is sum(m) / sqrt(sum(m^2)), a
+    number in [-sqrt(n), sqrt(n)]. It increases with mean(m) / sd(m), which is infinite if all products are
+    equal.
 
     Parameters
     ----------
@@ -483,8 +484,8 @@ def own_directions(Z: np.ndarray, W: np.ndarray, code: np.ndarray) -> list[list[
     """Return the variance in the group, congruence and share kept for each group and component.
 
     The congruence is the absolute inner product of the loadings w with the group's first eigenvector on the
-    same variables. The share kept is the variance of the score divided by the eigenvalue. Variances have the
-    divisor n - 1.
+    same variables. The share kept is the variance of the score divided by the first eigenvalue. Variances
+    have the divisor n - 1.
     """
     directions = []
     for g in range(int(code.max()) + 1):

@@ -260,7 +260,7 @@ def prediction(
     disjoint : bool
         Whether only partitions are compared, and not supports of rotated loadings.
     exceeding : callable
-        Takes a number of components; returns how many of them exceed noise, up to the first that does not.
+        Returns how many of a number of components exceed noise, up to the first that does not.
     n_jobs : int
         Number of processes that share the folds, if there are too many variables to fit all folds at once.
     """

@@ -7,8 +7,8 @@ and Bühlmann (2010), "Stability selection", JRSS B 72.
 Sample splitting: variables are selected on one half of the rows, and assessed on the other half.
 
 The other half estimates the correlation of a selected variable with the score of its component that is
-computed from the other selected variables, with the weights of the first half. It is a smooth function of the
-moments of the other half, whatever the first half selected: Rinaldo, Wasserman and G'Sell (2019),
+computed from the other selected variables, with the weights of the first half. This is a smooth function of
+the moments of the other half, whatever the first half selected: Rinaldo, Wasserman and G'Sell (2019),
 "Bootstrapping and sample splitting for high-dimensional, assumption-lean inference", Annals of Statistics 47.
 Several splits: Meinshausen, Meier and Bühlmann (2009), "p-values for high-dimensional regression", JASA 104.
 """
@@ -126,7 +126,7 @@ class Refit:
         starts, but fewer for adjusted variance, and the loadings of the fit. Other methods that use starts
         also start from the loadings of the fit, except with "alone".
     known_fits : sequence of ndarray of shape (p, k)
-        Fits of other draws. If given, searches start from PCA and from those that are best on the draw.
+        Fits of other draws. If given, searches start from PCA and from the fits that are best on the draw.
     """
 
     V: np.ndarray
@@ -159,7 +159,7 @@ class Refit:
 
     @property
     def kinds(self) -> tuple[int, ...] | None:
-        """Labels of the components, equal if the rule for supports treats them alike; None without rule."""
+        """Labels of the components, equal if the rule for supports treats them alike; None if no rule."""
         if not self.plan.solver.ruled:
             return None
         rule = self.plan.solver.rule(*self.V.shape)  # type: ignore[attr-defined]
@@ -303,7 +303,7 @@ class SamplesTuning:
         on average .016 and .012 % of the best known value; with 80 they lost .005 and .010 %, and from the
         starts of the first draws .027 and .078 %.
     start_bits : int
-        Bits of the fitted loadings at which the searches on draws start: about nine digits, by convention.
+        Number of bits to which loadings are rounded as starts: about nine digits, by convention.
     least_left_out : int
         A selected variable can have substitutes if at least this many fits of halves leave it out. This value
         and the next two are conventions.

@@ -178,7 +178,7 @@ def _jackknife_errors(half: Sampler, W: np.ndarray, rng: np.random.Generator) ->
     correlation, which is too small; the jackknife leaves the row out. The difference matters for skewed
     variables and for rows of unequal size, where bootstrap intervals exclude zero too often.
 
-    They are NaN if the sampler has no jackknife, or if correlations cannot be computed without some rows.
+    Errors are NaN if the sampler has no jackknife, or if correlations cannot be computed without some rows.
     """
     unknown = np.full(W.shape, np.nan)
     parts = half.jackknife(SPLITS.jackknife_sets, rng)
@@ -204,8 +204,8 @@ def with_others(op: Operator, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     ndarray of shape (p, k)
-        Correlation of variable j with X u, where u is column c of W with a zero for j. NaN where W is zero,
-        and where the variable or X u has no variance.
+        Correlation of variable j with X u, where u is column c of W with a zero for j. NaN if W is zero, or
+        if the variable or X u has no variance.
     ndarray of shape (k,)
         Variances of X W.
     """

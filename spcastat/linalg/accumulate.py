@@ -1,6 +1,6 @@
 """Accumulators of sums over chunks of rows: means, variances and cross-products, dense or sparse.
 
-An accumulator takes chunks of raw rows (`add`) and the sums of other accumulators of its kind (`merge`), in
+An accumulator accepts chunks of raw rows (`add`) and the sums of other accumulators of its kind (`merge`), in
 any order, in one pass. Sums are about the mean of the rows so far and are merged as in Chan, Golub and
 LeVeque (1983), "Algorithms for computing the sample variance", The American Statistician, which is exact up
 to rounding however large the mean is relative to the standard deviation. All sums are float64, whatever the
@@ -65,7 +65,7 @@ def extremes(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     X : ndarray of shape (n, p)
-        It may contain NaN, which are skipped.
+        Values; NaN are skipped.
     """
     n, p = X.shape
     if n == 0 or not X.flags.c_contiguous:
@@ -124,7 +124,7 @@ def _slabs(X: Any) -> Iterator[tuple[slice, Any]]:
         start = stop
 
 
-#: Sums are formed over chunks of this many stored entries, or of PER_COLUMN for each column if that is more.
+#: Sums are formed over chunks of this many stored entries, or of PER_COLUMN for each column if this is more.
 CHUNK_ENTRIES, PER_COLUMN = 50_000, 5
 
 

@@ -219,8 +219,8 @@ def deflate_rows(view: Rows, part: Removed, method: str) -> DeflatedRows:
     """
     if method not in ROW_DEFLATIONS:
         raise OptionError(
-            f"deflation={method!r} changes the covariance matrix into one that no rows have, and this method "
-            f"works on rows; choose one of {', '.join(repr(name) for name in ROW_DEFLATIONS)}."
+            f"deflation={method!r} gives a matrix that is not the covariance matrix of any rows, and this "
+            f"method works on rows; choose one of {', '.join(repr(name) for name in ROW_DEFLATIONS)}."
         )
     a, b = ROW_DEFLATIONS[method](view, part)
     a = view.forward(a)

@@ -77,7 +77,7 @@ def top(values: np.ndarray, count: int, width: float = 0.0, largest: np.ndarray 
     ----------
     values : ndarray of shape (p,) or (p, m)
     count : int
-        From 1 to p. A value of -inf is not a candidate: each column needs `count` values above it.
+        From 1 to p. A value of -inf is not a candidate: each column needs `count` other values.
     width : float
         Values that differ by at most this also tie; for results of an iteration, its accuracy.
     largest : ndarray of shape () or (m,), optional
@@ -86,7 +86,7 @@ def top(values: np.ndarray, count: int, width: float = 0.0, largest: np.ndarray 
     Returns
     -------
     ndarray of bool, shape of `values`
-        Exactly `count` entries of each column are True; of tied values, those of lowest index.
+        Exactly `count` entries of each column are True; of tied values, those with the lowest index.
     """
     p = values.shape[0]
     if count >= p:

@@ -79,13 +79,13 @@ class Operator(ABC):
         An upper bound on the rank of S.
     unit : float
         A power of two. The standardised data are `unit` times the data of this operator, and their variances
-        `unit` squared times its variances. See :meth:`at_unit_size`.
+        are `unit` squared times the variances of this operator. See :meth:`at_unit_size`.
     held_matrix : ndarray of shape (p, p), or None
         S itself if it is stored as a matrix.
     stored_count : int
         Number of stored entries of sparse rows, which every product reads; 0 for other operators.
     lanczos_basis : int
-        Number of Lanczos vectors to store. More of them take more memory and fewer products with S, which
+        Number of Lanczos vectors to store. More vectors need more memory and fewer products with S, which
         pays off if products are expensive.
     """
 
@@ -279,7 +279,7 @@ def mostly_rounding(
 
 
 def residual_covariances(C: np.ndarray, image: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Return covariances after the regression on a score.
+    """Return the covariances of residuals after regression on a score.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ class Gram(Operator):
 
     @cached_property
     def _root(self) -> np.ndarray:
-        """The symmetric root of S, shape (p, p), without directions whose variance is rounding."""
+        """The symmetric root of S, shape (p, p), without directions whose variance is rounding error."""
         return symmetric_root(self.S, self.p * np.finfo(float).eps)
 
     def score_basis(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -222,7 +222,7 @@ def _require_left(empty: np.ndarray, names: Iterable[object]) -> None:
     if empty.any():
         determined = list(compress(names, empty))
         raise ConstantColumnError(
-            f"The covariates determine {listed(determined)}: nothing is left of "
+            f"The covariates determine {listed(determined)}: no residual variance is left for "
             f"{'it' if len(determined) == 1 else 'them'}. Leave such variables, or covariates, out."
         )
 
@@ -346,7 +346,7 @@ def path(  # noqa: C901  the steps of one algorithm, coordinates and tests
     Returns
     -------
     w : ndarray of shape (p,)
-        All zero if the penalty is too large for any variable to enter.
+        The solution; zeros if the penalty is too large for any variable to enter.
     penalty : float
         The penalty at which the path was stopped.
     """

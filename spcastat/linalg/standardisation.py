@@ -1,4 +1,4 @@
-"""Centres and scales of the columns, the operator of raw rows, and the order of rows.
+"""Centres and scales of columns, the operator of raw rows, and the dependence of neighbouring rows.
 
 Blocks have weights as in multiple factor analysis: Escofier and Pagès (1994), "Multiple factor analysis
 (AFMULT package)", Computational Statistics and Data Analysis, 18, 121-140. Numbers and factors are scaled as
@@ -46,7 +46,7 @@ Op = TypeVar("Op", bound=Operator)
 
 @dataclass(frozen=True, eq=False)
 class ScalingGroups:
-    """Variables in groups.
+    """Groups of variables, for scaling.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ def groups_from_record(record: Mapping[str, Any]) -> ScalingGroups:
 # --- centres and scales ---------------------------------------------------------------------------
 
 
-#: A standard deviation below this share of the mean is rounding, not variation.
+#: A standard deviation below this share of the mean is rounding error, not variation.
 CONSTANT = 1e-13
 
 
@@ -698,7 +698,7 @@ def neighbour_correlation(x: np.ndarray) -> float:
 
 
 def block_length(x: np.ndarray) -> int:
-    """Return the block length with the least mean squared error of the variance of a mean, 1 to n / 3.
+    """Return the block length with the least mean squared error of the variance of a mean, from 1 to n / 3.
 
     Parameters
     ----------

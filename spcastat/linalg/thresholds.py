@@ -133,9 +133,9 @@ def _spread_over_ties(p: int, tied: np.ndarray, bound: float) -> np.ndarray:
 def positive_part(W: np.ndarray) -> np.ndarray:
     """Return the positive part of every column of `W`.
 
-    Updates with nonnegative loadings apply thresholds to it (Zhao et al. 2015, Theorem 5). If a column w has
-    no positive entry, its result is the coordinate vector of its largest entry, which among nonnegative unit
-    vectors v maximises w'v.
+    Updates with nonnegative loadings apply thresholds to these parts (Zhao et al. 2015, Theorem 5). If a
+    column w has no positive entry, its result is the coordinate vector of its largest entry, which among
+    nonnegative unit vectors v maximises w'v.
     """
     positive = np.maximum(W, 0.0)
     for column in np.flatnonzero(~positive.any(axis=0)):

@@ -313,7 +313,7 @@ def test_schur_deflation_projects_on_the_complement_of_all_scores(n, p, sparse, 
 def test_hotelling_is_refused_for_rows_and_the_others_named():
     op = rows_operator(30, 8, False, False)
     v = np.eye(8)[0]
-    with pytest.raises(OptionError, match=r"no rows have.*'schur', 'projection'"):
+    with pytest.raises(OptionError, match=r"not the covariance matrix of any rows.*'schur', 'projection'"):
         deflate_rows(op, Removed(v, v, np.zeros((8, 0))), "hotelling")
 
 

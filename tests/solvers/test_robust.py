@@ -243,7 +243,7 @@ def test_options_that_do_not_fit_are_refused():
     for p in (0.0, 1.0, -0.5):
         with pytest.raises(OptionError, match=r"number in \(0, 1"):
             sp.spca(X, 1, card=2, method="rspca-lp", p=p)
-    with pytest.raises(OptionError, match="no rows have"):
+    with pytest.raises(OptionError, match="not the covariance matrix of any rows"):
         sp.spca(X, 2, card=2, method="rspca-l0", deflation="hotelling")
 
 
