@@ -115,7 +115,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     ``sp.spca(df, k=3, card=5, scale=True)`` scales the variables to unit variance and finds three components
     of five variables each; ``sp.choose(df, scale=True)`` chooses both numbers. The columns of V are called
     loadings in this package, although they are weights: a zero means that the variable is not needed to
-    compute the score. For sparse loadings in the sense of factor analysis see :func:`sparse_loadings`.
+    compute the score. For sparse loadings in the sense of factor analysis, see :func:`sparse_loadings`.
 
     Parameters
     ----------
@@ -138,9 +138,9 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     formula, scale, na, weights, weights_are, clusters, strata, block_length
         As for :func:`rows`.
     method : str, optional
-        A name in :func:`methods`. The default is "joint", which searches the supports of all components
-        together from many starts, or "bcd-l0" with `card` and `nonneg`. The other methods follow the papers
-        that propose them.
+        A name that :func:`methods` lists. The default is "joint", which searches the supports of all
+        components together from many starts, or "bcd-l0" with `card` and `nonneg`. The other methods follow
+        the papers that propose them.
     objective : {"adjusted", "pev", "least_squares"}, optional
         The measure that is maximised. "adjusted", the default of "joint": the variance of each score that
         earlier scores do not explain. "pev": the share of the total variance that the projection on the
@@ -275,7 +275,7 @@ def spca_cov(
     n_obs, scale, blocks, mean, sd, given, nearest
         As for :func:`covariance`.
     method : str, optional
-        A name in :func:`methods` that does not need rows; "joint" by default.
+        A method that does not need rows, as listed by :func:`methods`; "joint" by default.
     objective : {"adjusted", "pev", "least_squares"}, optional
         The measure that is maximised; see :func:`spca`.
     effort : {"quick", "auto", "thorough"}, optional

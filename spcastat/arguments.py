@@ -51,7 +51,7 @@ class _Brief(reprlib.Repr):
         self.maxlong = 60
 
     def repr_int(self, x: int, level: int) -> str:
-        # Python refuses to print numbers with more than some thousand digits.
+        # Python refuses to print integers with more than a few thousand digits.
         return repr(x) if x.bit_length() <= 200 else f"{'-' * (x < 0)}<more than 10**60>"
 
 
@@ -101,7 +101,7 @@ def nearest_name(word: object, names: Iterable[object], used: Iterable[object] =
     used_names = {text, *(name if isinstance(name, str) else shown(name) for name in used)}
     candidates = [str(name) for name in names if str(name) not in used_names]
     matches = [name for name in candidates if name.casefold() == text.casefold()]
-    matches = matches or [name for name in candidates if sorted(name) == sorted(text)]  # letters exchanged
+    matches = matches or [name for name in candidates if sorted(name) == sorted(text)]  # reordered letters
     cutoff = 0.6 if len(text) > SHORT_WORD else 0.7  # most letters of short words are alike by chance
     matches = matches or difflib.get_close_matches(text, candidates, n=1, cutoff=cutoff)
     return matches[0] if matches else ""
@@ -168,7 +168,7 @@ def is_whole(value: Any) -> TypeGuard[int]:
     if isinstance(value, bool | np.bool_):
         return False
     if isinstance(value, numbers.Integral):
-        return hasattr(value, "__index__")  # NumPy's timedelta64, registered as an integer type, has none
+        return hasattr(value, "__index__")  # timedelta64, an integer type of NumPy, has none
     if not isinstance(value, numbers.Real | Decimal):
         return False
     try:

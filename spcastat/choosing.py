@@ -236,8 +236,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     A row with a frequency weight of 2 is treated as two equal rows. Rows of a few columns with few values,
     such as answers to a questionnaire, may be equal by chance; they are separate observations. Other equal
     rows are copies of one observation, which would look like components: they are in one fold, and their
-    signs are flipped together (for data of up to 20 million cells). The signs of a row with a sampling weight
-    are also flipped together.
+    signs are flipped together (for data of up to 20 million cells). A row with a sampling weight has one set
+    of signs, whatever its weight.
 
     A covariance matrix is treated as the covariance matrix of normal rows, which are simulated so that they
     have exactly this matrix. A matrix of polychoric correlations from :func:`spcastat.correlation` raises

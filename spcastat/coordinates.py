@@ -74,7 +74,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     k : int
         Number of components.
     penalty : float, optional
-        A threshold in the units of the (scaled) data: coordinates become zero if the absolute value of their
+        A threshold in the units of the (scaled) data: a coordinate becomes zero if the absolute value of the
         dense score is smaller.
     zeros : float in [0, 1), optional
         The share of all coordinates that should be zero, where a row of weight 2 counts as two rows. Exactly
@@ -88,7 +88,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     weights
         As for :func:`rows`.
     tol : float
-        The fit has converged if an iteration changes no loading by more than this.
+        The fit has converged if an iteration changes no loading by more than this tolerance.
     max_iter : int
         Largest number of iterations.
     center, blocks, categorical, context, codes

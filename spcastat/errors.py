@@ -43,7 +43,7 @@ class MissingValuesError(DataError):
     message : str
     gaps : str
         Description of the missing values, if missing values of rows are the reason; else "". A caller with
-        further advice writes another message from it.
+        further advice uses it to write another message.
     has_complete_rows : bool
         Whether some rows have all values.
     """

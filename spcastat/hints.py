@@ -47,7 +47,7 @@ Pair: TypeAlias = (
 Several: TypeAlias = tuple[int | str, ...] | list[int] | list[str] | list[int | str] | pd.Index
 Palette: TypeAlias = str | Mapping[Any, Any] | list[Any] | tuple[Any, ...]
 Rule: TypeAlias = (
-    str | Labels | Mapping[str, str | Labels]  # of include and exclude; a mapping is by component
+    str | Labels | Mapping[str, str | Labels]  # for include and exclude; a mapping is by component
 )
 Objective: TypeAlias = Literal["adjusted", "pev", "least_squares"]
 MeasureName: TypeAlias = Literal["adjusted", "pev", "least_squares", "relative_adjusted", "rre"]

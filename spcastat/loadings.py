@@ -128,8 +128,8 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     and then exchanges nonzeros with zeros in the best local optima as long as this improves them. The result
     need not be the global optimum.
 
-    Components of the same cardinality are sorted by explained variance; others stay in the order of `card`.
-    Loadings are not rotated after the fit, and there is no likelihood; factor models offer both.
+    Components of the same cardinality are sorted by explained variance; other components remain in the order
+    of `card`. Loadings are not rotated after the fit, and there is no likelihood; factor models offer both.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def sparse_loadings_cov(
     Parameters
     ----------
     S : DataFrame or array of shape (p, p)
-        Symmetric and positive semidefinite. The result of :func:`correlation` includes its kind and its
+        A symmetric positive semidefinite matrix. The result of :func:`correlation` includes its kind and its
         number of rows.
     k : int
         Number of components.

@@ -223,7 +223,7 @@ def principal_variables_cov(
     Parameters
     ----------
     S : DataFrame or array of shape (p, p)
-        Symmetric and positive semidefinite.
+        A symmetric positive semidefinite matrix.
     m, k, budget, cost, include, exclude, together, effort
         As for :func:`principal_variables`.
     n_obs : int, optional

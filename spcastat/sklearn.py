@@ -86,7 +86,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Share of dense PCA's explained variance to keep; an alternative to `card`. If neither is given, 0.9
         is used.
     method : str, optional
-        A name in :func:`spcastat.methods`; "joint" by default.
+        A name that :func:`spcastat.methods` lists; "joint" by default.
     objective : {"adjusted", "pev", "least_squares"}, optional
         The measure that is maximised, for methods with this option.
     effort : {"quick", "auto", "thorough"}, optional

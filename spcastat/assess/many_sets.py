@@ -464,7 +464,7 @@ def of_sequence(sets: Matrices, k: int, numbers: Sequence[int]) -> np.ndarray:
 
 
 def rotated_cards(sets: DataSets, k: int, numbers: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return how many of the largest rotated loadings each component has, descending, for one data set."""
+    """Return the numbers of the largest rotated loadings in each component, descending, for one data set."""
     counts = largest(sets.part([0]).rotated(k), numbers)[:, 0].sum(axis=1)
     return [tuple(sorted(row.tolist(), reverse=True)) for row in counts]
 

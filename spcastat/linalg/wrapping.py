@@ -198,7 +198,7 @@ def spaced(n: int) -> np.ndarray | slice:
 
 
 def bent(x: np.ndarray, power: np.ndarray | float, box_cox: np.ndarray | bool) -> np.ndarray:
-    """Return Yeo and Johnson's transformation of x, or Box and Cox's of 1 + x."""
+    """Return Yeo and Johnson's transformation of x, or Box and Cox's transformation of 1 + x."""
     up = np.where((x >= 0) | box_cox, power, 2.0 - np.asarray(power))
     side = np.where((x >= 0) | box_cox, 1.0, -1.0)
     size, straight = np.maximum(1.0 + side * x, 1e-12), np.abs(up) < 1e-9
@@ -327,9 +327,9 @@ class Wrapping:
     Attributes
     ----------
     power : ndarray of shape (p,)
-        1 for a column that is not transformed.
+        The power of each column; 1 for a column that is not transformed.
     box_cox : ndarray of bool, shape (p,)
-        Whether the transformation is Box and Cox's of x / median, rather than Yeo and Johnson's of
+        Whether Box and Cox's transformation is applied to x / median, instead of Yeo and Johnson's to
         (x - centre) / unit.
     centre, unit : ndarray of shape (p,)
         Centre and unit of each column, in units of the data.
@@ -409,14 +409,14 @@ class Wrapping:
         return U
 
     def standardised(self, X: np.ndarray) -> np.ndarray:
-        """Return the z of the cells of rows in the units of the data, shape (n, p)."""
+        """Return the z-values of cells, shape (n, p), of rows in the units of the data."""
         z = self.transformed(X)
         z -= self.location
         z /= self.scale
         return z
 
     def restored(self, z: np.ndarray) -> np.ndarray:
-        """Return the cells, in the units of the data, that have these z."""
+        """Return the cells, in the units of the data, that have these z-values."""
         U = self.location + self.scale * z
         is_bent = self.power != 1.0
         if is_bent.any():
@@ -424,7 +424,7 @@ class Wrapping:
         return np.asarray(self.centre + self.unit * U)
 
     def outlying(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return row and column of the cells beyond `bend`, shape (m, 2), and their z."""
+        """Return the rows and columns of cells beyond `bend`, shape (m, 2), and their z-values."""
         z = self.standardised(X)
         places = np.argwhere((np.abs(z) > self.bend) & ~self.plain)
         return places, z[tuple(places.T)]
@@ -442,14 +442,14 @@ class Wrapping:
 
 @dataclass(frozen=True, eq=False)
 class _Ordered:
-    """Known values of p columns in order, at most ORDER_STATISTICS of each.
+    """Sorted known values of p columns, at most ORDER_STATISTICS of each column.
 
     Attributes
     ----------
     blocks : list
         Indices of columns, shape (c,), and their sorted values, shape (c, m), for each number m of values.
     totals : ndarray of shape (p,)
-        How many rows these values represent; a row of weight 2 counts twice.
+        Number of rows that these values represent; a row of weight 2 counts twice.
     """
 
     blocks: list[tuple[np.ndarray, np.ndarray]]
@@ -491,7 +491,7 @@ class _Ordered:
     def _by_column(
         self, statistic: Callable[[np.ndarray], np.ndarray], smallest_length: int = 1
     ) -> np.ndarray:
-        """Return a statistic of every column, shape (..., p), of zeros for fewer than `smallest_length`."""
+        """Return a statistic of every column, shape (..., p); too short columns are replaced by zeros."""
         statistics = [
             (
                 block_columns,
