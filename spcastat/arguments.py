@@ -650,7 +650,7 @@ _WORDS = {"data_or_formula": "the data"}
 
 
 def explained(function: Function) -> Function:
-    """Return `function`, with wrong arguments refused by an error of the package in one sentence.
+    """Return `function`, wrapped so that wrong arguments raise an error of the package in one sentence.
 
     A TypeError raised inside the function is passed on unchanged: the traceback ends in this wrapper only if
     Python refused the call itself.

@@ -336,7 +336,7 @@ class Gram(Operator):
 
     def dot(self, V: np.ndarray) -> np.ndarray:
         used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
-        if 4 * used.size < self.p:  # rows of a symmetric matrix are its columns, and contiguous
+        if 4 * used.size < self.p:  # rows of a symmetric matrix equal its columns, and are contiguous
             return self.S[used].T @ V[used]
         return self.S @ V
 
