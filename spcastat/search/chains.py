@@ -1,6 +1,6 @@
-"""Starting fits, perturbed fits, independent chains of climbs that run until they agree, and their result.
+"""Starting fits, perturbed fits, and independent chains of climbs that run until they agree.
 
-The effects of its constants on value and time are measured in benchmarks/results/steering.md.
+benchmarks/results/steering.md shows how the constants affect the objective and the run time.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from spcastat.search.objectives import OBJECTIVES
 # --- perturbed fits -------------------------------------------------------------------------------
 
 
-#: From this many components on, the last of them are rebuilt together with probability SUFFIX_SHARE.
+#: With at least SUFFIX_COMPONENTS components, the last few are rebuilt together with probability
+#: SUFFIX_SHARE.
 SUFFIX_COMPONENTS, SUFFIX_SHARE = 5, 0.3
-#: Where components can be rotated in pairs, the probability of that instead of rebuilding some.
+#: If pairs of components can be rotated, the probability of rotating one pair instead of rebuilding
+#: components.
 ROTATION_SHARE = 0.25
-#: The probability that the best rebuilt component is taken, and not one of the best few.
+#: The probability of taking the best rebuilt component; otherwise one of the best few is drawn at random.
 BEST_PICK_SHARE = 0.6
 
 
@@ -37,8 +39,9 @@ def perturb(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
     """Return the fits with some components rebuilt, mostly one to three, or with two of them rotated.
 
     If the order matters and all cardinalities are equal, rebuilt components are placed last; otherwise they
-    stay in place. With `SUFFIX_COMPONENTS` components of that kind, the last half or fewer may be rebuilt
-    together: they share what the first leave, so that a better choice often differs in all of them.
+    stay in place. In the first case, with at least `SUFFIX_COMPONENTS` components, the last half or fewer may
+    be rebuilt together: they share the variance that the first components leave unexplained, so a better fit
+    often differs in all of them.
 
     Parameters
     ----------
@@ -52,7 +55,7 @@ def perturb(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
     if _pairs(criterion):
         rotated_fits = rng.random(B) < ROTATION_SHARE
         _turn(criterion, fits, np.flatnonzero(rotated_fits), rng)
-    # one disjoint component alone would be rebuilt from the same remaining variables
+    # a single disjoint component would be rebuilt from the same remaining variables
     smallest_count = 1 if criterion.rule is None or not criterion.rule.disjoint else min(2, k)
     count = np.where(rotated_fits, 0, rng.integers(smallest_count, min(3, k) + 1, size=B))
     component_order = rng.permuted(np.tile(np.arange(k), (B, 1)), axis=1)
@@ -81,10 +84,10 @@ def perturb(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
 
 
 def interchanged(criterion: Criterion, fits: Fits) -> Fits:
-    """Return the fits with two components of different kinds exchanged, B fits for each such pair.
+    """Return copies of the B fits with two components of different kinds exchanged, B for each such pair.
 
-    The products S v of the two change places and are truncated again. Climbs alone hardly ever change which
-    direction has which cardinality.
+    The products S v of the two components are swapped and truncated to the other cardinality. Climbs alone
+    rarely change which direction has which cardinality.
     """
     images = fits.M_products if criterion.T is None else fits.T_products
     fit_indices = np.arange(len(fits))
@@ -100,7 +103,7 @@ def interchanged(criterion: Criterion, fits: Fits) -> Fits:
 def _recut(
     criterion: Criterion, fits: Fits, fit_indices: np.ndarray, directions: dict[int, np.ndarray]
 ) -> None:
-    """Truncate directions, shape (len(which), m) each, to give new components of some fits."""
+    """Replace components of some fits by truncated directions, each of shape (len(fit_indices), m)."""
     out = np.zeros((len(fits), criterion.k), dtype=bool)
     out[fit_indices[:, None], list(directions)] = True
     criterion.empty(fits, out)
@@ -117,7 +120,8 @@ def _recut(
 def _turn(criterion: Criterion, fits: Fits, fit_indices: np.ndarray, rng: np.random.Generator) -> None:
     """Rotate the products S v of two components in their plane, and truncate them to their cardinalities.
 
-    A quarter turn exchanges their directions. Criteria that depend on the span only use any angle.
+    If the criterion has an exact model, angles are random; otherwise a rotation by 90 degrees exchanges the
+    two directions.
     """
     images = fits.M_products if criterion.T is None else fits.T_products
     pairs = _pairs(criterion)
@@ -146,9 +150,9 @@ def _pairs(criterion: Criterion) -> list[tuple[int, int]]:
     return [(a, b) for a, b in component_pairs if criterion.exact_model or kinds[a] != kinds[b]]
 
 
-#: With more than ALL_ROWS_LIMIT variables a component is started from START_ROWS rows of largest variance and
-#: as many random ones; with more than 300 from fewer, so that about START_ROWS_WORK numbers are examined, but
-#: at least START_ROWS_LEAST.
+#: With more than ALL_ROWS_LIMIT variables, a component is started from the START_ROWS rows with the largest
+#: variance and from the same number of random rows. With more than 300 variables these numbers decrease to
+#: START_ROWS_LEAST at the least, so that about START_ROWS_WORK matrix entries are examined for each.
 ALL_ROWS_LIMIT, START_ROWS, START_ROWS_LEAST, START_ROWS_WORK = 100, 25, 10, 7500
 
 
@@ -156,7 +160,7 @@ ALL_ROWS_LIMIT, START_ROWS, START_ROWS_LEAST, START_ROWS_WORK = 100, 25, 10, 750
 
 
 def empty(criterion: Criterion, B: int, of: np.ndarray | None = None) -> Fits:
-    """Return fits without any loadings; `of` is as for `Criterion.fits`."""
+    """Return fits with zero loadings; see `Criterion.fits` for `of`."""
     places = np.concatenate([np.arange(card) for card in criterion.cards])
     N = len(places)
     return criterion.fits(np.broadcast_to(places, (B, N)), np.zeros((B, N)), of)
@@ -173,10 +177,10 @@ def greedy(
     B : int
     rng : numpy Generator
     plain : bool
-        Whether the first fit takes the best component at every stage, in the given order. The other fits
-        take one of the best at random and, if cardinalities differ, a random order.
+        Whether the first fit takes the best component at every stage, in the given order. The other fits take
+        one of the best components at random and, if cardinalities differ, use a random order.
     of : ndarray of int, shape (B,), optional
-        As for `Criterion.fits`.
+        See `Criterion.fits`.
     """
     fits = empty(criterion, B, of)
     order = np.tile(np.arange(criterion.k), (B, 1))
@@ -196,7 +200,7 @@ def greedy(
 
 
 def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndarray:
-    """Return the variables from whose rows a component is started, shape (B, R)."""
+    """Return the variables whose covariances are the starts of a component, shape (B, R)."""
     m, B = criterion.m, len(fits)
     if m <= ALL_ROWS_LIMIT:
         return np.broadcast_to(np.arange(m), (B, m))
@@ -210,7 +214,7 @@ def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndar
 
 
 def twice(op: Operator, k: int) -> int:
-    """Return how many leading eigenvectors serve as starts for k components."""
+    """Return the number of leading eigenvectors that serve as starts for k components."""
     return min(2 * k, op.p, max(op.rank_limit, k))
 
 
@@ -219,7 +223,7 @@ def from_directions(
 ) -> Fits:
     """Return fits from dense loadings, each of shape (m, k), truncated to the allowed supports.
 
-    `of` is as for `Criterion.fits`.
+    See `Criterion.fits` for `of`.
     """
     stacked = np.stack([D.T for D in directions])
     used = None if criterion.rule is None else np.zeros((len(stacked), criterion.m), dtype=bool)
@@ -248,8 +252,9 @@ def mixtures(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) 
 def bases(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Return bases of the space of the k leading directions, or of a nearby space.
 
-    In turn: rotations of the k directions, oblique bases of them and of one more, and `mixtures` of all. PEV
-    depends on the span of the loadings only, so that the truncation makes the difference.
+    The bases are, in turn, rotations of the k directions, oblique bases of their span, oblique bases that
+    include one more direction, and `mixtures` of all directions. PEV depends only on the span of the
+    loadings, so bases of one space differ only after truncation.
     """
     dimension = min(k + 1, vectors.shape[1])
     directions = []
@@ -275,10 +280,10 @@ def pool(
     vectors : ndarray of shape (m, k or more)
         Leading directions.
     size : int
-        How many starts, at least 3.
+        Number of starts, at least 3.
     rng : numpy Generator
     deterministic : bool
-        Whether the deterministic starts are among them: greedy, PCA, varimax.
+        Whether to include the deterministic starts: greedy, PCA and varimax.
     """
     k = criterion.k
     fixed = [vectors[:, :k], varimax(vectors[:, :k])] if deterministic else []
@@ -293,12 +298,12 @@ def pool(
 
 
 def optima_of(values: Iterable[float]) -> list[tuple[float, int]]:
-    """Return the distinct values of the starts of a method, the best first, and the number of each.
+    """Return the distinct values that the starts of a method reach, the best first, and their frequencies.
 
-    They are shares of the total variance. Values that differ by at most VALUE_TOLERANCE of the total variance
-    are the same: block coordinate descent ends when a sweep changes its objective by a small share of the
-    total variance, however small the explained share is. The first of them is returned. `Evidence.table` is
-    about climbs, which end when a sweep raises the value by a small share of that value.
+    Values are shares of the total variance. Values that differ by at most VALUE_TOLERANCE count as equal, and
+    the first of them is returned. The tolerance is absolute because block coordinate descent ends when a
+    sweep changes its objective by a small share of the total variance. `Evidence.table` has a relative
+    tolerance because climbs end when a sweep raises the value by a small share of the value itself.
     """
     hits: dict[float, int] = {}
     for value in values:
@@ -316,7 +321,7 @@ class Evidence:
     values : list of float
         The criterion at the end of every climb.
     chains : list of float
-        The best of each chain.
+        The best value of each chain.
     """
 
     values: list[float] = field(default_factory=list)
@@ -327,16 +332,16 @@ class Evidence:
         self.values += values.tolist()
 
     def settle(self, value: float) -> None:
-        """Replace the value of the best optimum by that of a final ascent from it."""
+        """Replace the value of the best optimum by the value that a final ascent from it reaches."""
         best_value = max(self.values)
         self.values = [max(value, v) if v >= best_value * (1.0 - VALUE_TOLERANCE) else v for v in self.values]
 
     def table(self) -> list[tuple[float, int]]:
-        """Return the distinct optima, the best first, and how often each was reached.
+        """Return the distinct optima, the best first, and the number of climbs that reached each.
 
-        Optima are the same if they differ by at most the share VALUE_TOLERANCE of the larger one, the share
-        by which a climb must raise the value to go on. The largest of them is returned. `optima_of` has
-        another tolerance, as the methods whose values it takes end by another rule.
+        Optima count as equal if they differ by at most a share VALUE_TOLERANCE of the larger one, the
+        smallest relative increase with which a climb continues; the largest of them is returned. `optima_of`
+        has an absolute tolerance because its methods have a different stopping rule.
         """
         optima: list[tuple[float, int]] = []
         for value in sorted(self.values, reverse=True):
@@ -347,7 +352,7 @@ class Evidence:
         return optima
 
     def unseen(self) -> float:
-        """Return Good and Turing's estimate of the probability that the next climb ends in a new optimum."""
+        """Return the Good-Turing estimate of the probability that the next climb ends in a new optimum."""
         table = self.table()
         return sum(hits == 1 for _, hits in table) / max(len(self.values), 1)
 
@@ -355,7 +360,8 @@ class Evidence:
 # --- chains ---------------------------------------------------------------------------------------
 
 
-#: Fits a chain keeps for its next round, at most, and by which share they may be worse than the best of them.
+#: The largest number of fits that a chain keeps for its next round, and the largest share by which their
+#: values may fall below the best of them.
 ELITE, BELOW_BEST = 3, 0.02
 
 
@@ -376,7 +382,7 @@ def search(
     effort : Effort
     rng : numpy Generator
     start : Fits or None
-        One more start, for the first chain.
+        An additional start for the first chain.
 
     Returns
     -------
@@ -426,8 +432,8 @@ def search(
     evidence.chains = np.where(met, ends.value[met].max(), ends.value).tolist()
     best_fit = ends.subset(np.argsort(-ends.value, kind="stable")[:1])
     best_fit = reordered(criterion, refined(criterion, best_fit, climbing.LONG))
-    # for adjusted variance only: for least squares it took a quarter of the time without gain, as it did with
-    # 1000 nonzeros, and for PEV it was not tried
+    # only for adjusted variance: for least squares, and with 1000 nonzeros, this took a quarter of the time
+    # and gained nothing; it was not tried for PEV
     is_small = nonzeros <= climbing.FEW_NONZEROS
     if effort.rounds and criterion.m > ALL_ROWS_LIMIT and is_small and not criterion.exact_model:
         replacement = with_components_replaced(criterion, best_fit, effort, evidence)
@@ -437,28 +443,29 @@ def search(
     return best_fit, evidence
 
 
-#: Groups from which a component is rebuilt, and climbs from the best of these fits.
+#: The number of groups from which a component is rebuilt, and of climbs from the best of the resulting fits.
 REBUILT_FROM, REBUILT_CLIMBS = 40, 2
 
 
 def with_components_replaced(
     criterion: Criterion, fit: Fits, effort: climbing.Effort, evidence: Evidence
 ) -> Fits:
-    """Return one fit after replacements of single components, while these raise the value.
+    """Return the fit after single components have been replaced as long as this raises the value.
 
-    Every component in turn is rebuilt from the groups of variables with the largest scores given the others;
-    sweeps of all components follow, and climbs from the best. Random perturbations start from few of many
-    rows and miss groups far from the present supports, which exchanges of single variables do not reach.
+    Each component in turn is rebuilt from the groups of variables with the largest scores given the other
+    components; then all components are swept, and climbs start from the best fits. Random perturbations use
+    only a few of the rows, so they miss groups of variables far from the current supports, which exchanges of
+    single variables do not reach either.
 
     Parameters
     ----------
     criterion : Criterion
-        Adjusted variance, of one covariance matrix in memory.
+        Adjusted variance for a single covariance matrix in memory.
     fit : Fits
         One fit.
     effort : Effort
     evidence : Evidence
-        The ends of the climbs are added.
+        The final values of the climbs are added to it.
     """
     k = criterion.k
     if k == 1 or not isinstance(criterion.M, Dense):
@@ -486,9 +493,9 @@ def with_components_replaced(
 def _is_finished(
     patience: climbing.Patience, without_gain: int, unseen: float, chain_values: np.ndarray, chains: int
 ) -> bool:
-    """Return whether to end after `without_gain` rounds without improvement.
+    """Return whether the search ends after `without_gain` rounds without improvement.
 
-    It ends if `chains` chains have reached the best fit or, after many rounds, fits nearly as good.
+    It ends if `chains` chains have reached the best fit or, after many rounds, fits that are nearly as good.
     """
     if without_gain < (patience.without_gain if unseen <= patience.unseen else patience.long):
         return False
@@ -497,7 +504,7 @@ def _is_finished(
 
 
 def _behind(chain_values: np.ndarray, stuck: np.ndarray, agree: int) -> np.ndarray:
-    """Return which chains restart: those that fell behind, and those that are not needed for agreement."""
+    """Return a mask of the chains that restart: chains that fell behind or are not needed for agreement."""
     behind = chain_values < chain_values.max() * (1.0 - VALUE_TOLERANCE)
     return np.where(behind, stuck >= 2, np.cumsum(~behind) > agree)
 
@@ -510,7 +517,7 @@ def _next_starts(
     effort: climbing.Effort,
     rng: np.random.Generator,
 ) -> list[Fits]:
-    """Return the next starts of every chain: perturbed best fits, or new starts for the chains `lost`."""
+    """Return the next starts of each chain: perturbed copies of its best fits, or new starts if `lost`."""
     going = [elite for elite, restarts in zip(elites, lost, strict=True) if not restarts]
     bases = [elite.subset(rng.integers(0, len(elite), size=effort.kicks)) for elite in going]
     perturbed = perturb(criterion, join_fits(bases), rng)
@@ -531,12 +538,12 @@ def grow_chains(
     evidence: Evidence,
     rng: np.random.Generator,
 ) -> list[Fits]:
-    """Sweep and climb from the fits of every chain; return the best fits of each, old and new.
+    """Sweep and climb from the fits of every chain, and return the best of its old and new fits.
 
-    Climbs start from the best m fits of a chain, where m is ``effort.climbs``. In a new chain of a criterion
-    whose good optima lie far apart (`Criterion.rugged`), they also start from 2m random ones of the other
-    fits; if cardinalities differ and fits are perturbed, from m random ones and from m fits in which two
-    components have exchanged their cardinalities.
+    Climbs start from the best m fits of a chain, where m is ``effort.climbs``. If the criterion has good
+    optima that are far apart (`Criterion.rugged`), climbs in a new chain also start from 2m of the other
+    fits, drawn at random. If, in addition, cardinalities differ and the search perturbs fits, they start from
+    m random fits and from m fits in which two components have exchanged their cardinalities.
     """
     changing = criterion.rugged and effort.kicks > 0 and not criterion.equal
 
@@ -552,7 +559,7 @@ def grow_chains(
     fresh = _tops(criterion, parts, effort, positions_to_climb)
     new_chains = [chain for chain, elite in enumerate(elites) if elite is None]
     if changing and new_chains:
-        # the best of the new climbs, with the cardinalities of pairs of components exchanged
+        # the best fits of the new climbs, with the cardinalities of two components exchanged
         exchanged_starts = [
             interchanged(criterion, start_fits.subset(distinct(start_fits.value, 8)))
             for start_fits in (fresh[c] for c in new_chains)
@@ -581,7 +588,7 @@ def _tops(
     """Sweep the fits of every chain, and climb from some of them.
 
     `positions_to_climb` takes the number of a chain and the values of its fits, and returns the positions of
-    those.
+    the fits from which to climb.
     """
     everything = reordered(criterion, climbing.sweep(criterion, join_fits(parts), effort.sweeps))
     ends = np.cumsum([0, *map(len, parts)])
@@ -608,16 +615,16 @@ def distinct(values: np.ndarray, count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Searched:
-    """The course of a search, from which to judge whether a better fit is likely.
+    """The record of a search, which helps to judge whether a better fit is likely.
 
     Attributes
     ----------
     starts : int
         The number of starts.
     hits : int
-        How many of them ended in the best fit.
+        The number of starts that ended in the best fit.
     chains, agreeing : int
-        The number of independent searches, and how many of them ended in the best fit.
+        The number of independent searches, and the number of these that ended in the best fit.
     unseen : float
         The Good-Turing estimate of the probability that another start ends in a new optimum.
     settled : bool or None
@@ -630,9 +637,9 @@ class Searched:
     sufficient : bool or None
         For a working set: whether exchanges with all other variables were tested and none improves the fit.
     flat : bool or None
-        Whether the gradient of the objective is zero on the supports. If not, the objective rises as
-        components or scores become linearly dependent, and no loadings on these supports are the best. None
-        if there was no search.
+        Whether the gradient of the objective is zero on the supports. If not, the objective increases as
+        components or scores approach linear dependence, and no loadings on these supports attain its
+        supremum. None if there was no search.
     """
 
     starts: int
@@ -647,7 +654,7 @@ class Searched:
     flat: bool | None = None
 
     def in_words(self, p: int) -> str:
-        """Return a sentence on the search; `p` is the number of variables."""
+        """Return a description of the search as text; `p` is the number of variables."""
         if self.proven:
             return "proven: no other loadings with the same numbers of nonzeros are better"
         parts = []
@@ -671,7 +678,7 @@ class Searched:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchResult(Searched):
-    """The result of a search, and its course; starts are climbs, and chains are independent searches.
+    """The result and the record of a search; starts are climbs, and chains are independent searches.
 
     Attributes
     ----------
@@ -680,8 +687,8 @@ class SearchResult(Searched):
     value : float
         The objective from :mod:`spcastat.measures`, as a share of the total variance.
     optima : tuple of (float, int)
-        Distinct local optima, as shares of the total variance, the best first, and how often climbs ended
-        in each.
+        Distinct local optima, as shares of the total variance, the best first, and the number of climbs that
+        ended in each.
     """
 
     V: np.ndarray
@@ -705,10 +712,10 @@ def result_of_climbs(
     variables: np.ndarray | None = None,
     sufficient: bool | None = None,
 ) -> SearchResult:
-    """Return the result for the best fit of climbs, with stationary loadings in their final order.
+    """Return the result for the best fit of the climbs, with stationary loadings in their final order.
 
-    If the climbs ran on some variables only, these are `variables`, and `sufficient` tells whether
-    exchanges with all others were tested.
+    If the climbs used only some of the variables, these are `variables`, and `sufficient` tells whether
+    exchanges with all other variables were tested.
     """
     fit = falling(criterion, stationary(criterion, fit))
     V = criterion.dense(fit)[0]

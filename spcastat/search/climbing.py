@@ -1,10 +1,10 @@
 """Local ascent for a batch of fits, and the settings of searches by effort.
 
 A sweep updates component i to the largest entries of w_i, which is half the gradient plus s_i v_i with a
-scale s_i. The criterion is not convex in one column, so that the update need not ascend: it is made where it
-does.
+scale s_i. The criterion is not convex in one column, so the update may lower it; only updates that raise it
+are made.
 
-The effects of its constants on value and time are measured in benchmarks/results/steering.md.
+benchmarks/results/steering.md shows how the constants affect the objective and the run time.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ VALUE_TOLERANCE = 1e-6
 
 
 def sweep(criterion: Criterion, fits: Fits, sweeps: int) -> Fits:
-    """Return the fits after a limited number of sweeps; none is worse than before.
+    """Return the fits after at most `sweeps` sweeps; no fit gets worse.
 
-    A fit is finished when a sweep raises its value by no more than a share VALUE_TOLERANCE.
+    A fit is finished when a sweep raises its value by a share of at most VALUE_TOLERANCE.
     """
     fits = fits.subset(slice(None))
     running = np.arange(len(fits))
@@ -47,7 +47,7 @@ def sweep(criterion: Criterion, fits: Fits, sweeps: int) -> Fits:
 
 
 def _step(criterion: Criterion, fits: Fits, i: int) -> None:
-    """Update component i where that raises the criterion."""
+    """Update component i in the fits in which this raises the criterion."""
     pull, _ = criterion.pull(fits, i)
     places, x = criterion.truncate(pull[:, None], i, criterion.used(fits, i), fits.of)
     values = criterion.values_with(fits, i, places, x)[:, 0]
@@ -56,30 +56,31 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> None:
         criterion.put(fits, rose, i, places[rose, 0], x[rose, 0], values[rose])
 
 
-#: Steps of an ascent on supports that may still change, and on final supports.
+#: Number of steps of an ascent on supports that may still change, and on final supports.
 SHORT, LONG = 12, 300
-#: Exchanges of a component that are evaluated before a fit counts as settled.
+#: Number of exchanges of a component that are evaluated before a fit counts as optimal under exchanges.
 VALUED = 40
 
 
-#: A climb ends if so many rounds like its last would not reach the best fit of the same data. For PEV of six
-#: tables, last rounds of one or two climbs far below the best took up to half of the time (quick: .47 to 1.0
-#: of it remain); no mean of six seeds fell by more than .0014 %.
+#: A climb ends if this number of rounds with the gain of its last round would not reach the best fit of the
+#: same data. For PEV of six tables, the last rounds of one or two climbs far below the best fit took up to
+#: half of the time (with the rule, quick searches take .47 to 1.0 of it); no mean over six seeds fell by more
+#: than .0014 %.
 ROUNDS_TO_BEST = 5.0
 
 
 def climb(criterion: Criterion, fits: Fits, width: int, valued: int, rough: float = 1e-5) -> Fits:
-    """Return the fits after rounds of exchanges, each followed by a short ascent, while the value rises.
+    """Return the fits after rounds of exchanges and short ascents, repeated as long as the value rises.
 
     Parameters
     ----------
     criterion : Criterion
     fits : Fits
     width, valued : int
-        As for `spcastat.search.moves.exchange`.
+        See `spcastat.search.moves.exchange`.
     rough : float
-        A fit is finished when a round raises its value by no more than this share, or by no more than .001
-        if its supports did not change; or if it is far below the best of its data (`ROUNDS_TO_BEST`).
+        A fit is finished when a round raises its value by at most this share, or by at most a share .001 if
+        its supports did not change, or when it is far below the best fit of its data (`ROUNDS_TO_BEST`).
     """
     fits = refined(criterion, fits, SHORT)
     running = np.arange(len(fits))
@@ -92,7 +93,7 @@ def climb(criterion: Criterion, fits: Fits, width: int, valued: int, rough: floa
             sub = swapped(criterion, sub, width, valued, SHORT)
         sub = reordered(criterion, refined(criterion, sub, SHORT))
         fits.put(running, sub)
-        # nearly dependent components rise slowly for dozens of rounds without any exchange
+        # with nearly dependent components, values rise slowly for dozens of rounds without any exchange
         least_rise = np.where((sub.places != previous_places).any(axis=1), rough, 1e-3)
         goes_on = sub.value > previous_values * (1.0 + least_rise)
         shortfall = _best_values(fits)[sub.of] - sub.value
@@ -109,7 +110,7 @@ def _best_values(fits: Fits) -> np.ndarray:
 
 
 def deepen(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
-    """Return the fits after exchanges that raise the criterion only together with an ascent of all loadings.
+    """Return the fits after exchanges that raise the criterion only after an ascent of all loadings.
 
     The best exchanges of every component, even those that lower the value, are followed by a short ascent.
     """
@@ -160,8 +161,8 @@ def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits
     return trial_fits.subset(np.argmax(values, axis=0) * B + np.arange(B))
 
 
-#: With more nonzeros, only a thorough search tries all exchanges with an ascent of all loadings after each:
-#: they took 40 % of the time at 1000 nonzeros, and raised the value by .0025 %.
+#: With more nonzeros, only a thorough search follows every exchange by an ascent of all loadings: with 1000
+#: nonzeros this took 40 % of the time and raised the value by .0025 %.
 FEW_NONZEROS = 300
 
 
@@ -169,8 +170,8 @@ def exchange_until_optimal(criterion: Criterion, fit: Fits) -> Fits:
     """Return a fit that no exchange of one variable improves, with the best loadings on its supports.
 
     Exchanges with every variable outside the support are ranked by the model of one column, which is exact
-    for PEV and least squares. The criterion evaluates the best VALUED of each component, and an ascent
-    follows the best of these.
+    for PEV and least squares. The criterion is computed for the best VALUED exchanges of each component, and
+    an ascent follows the best of these.
     """
     while True:
         improved_fit = deepen(criterion, fit, criterion.m, VALUED)
@@ -183,13 +184,13 @@ def exchange_until_optimal(criterion: Criterion, fit: Fits) -> Fits:
 # --- settings by effort ---------------------------------------------------------------------------
 
 
-#: Whether a share of variance is kept after every component, or by all of them together.
+#: Whether a share of variance is kept after every component, or by all components together.
 PROMISES = ("every", "total")
 
 
 @dataclass(frozen=True)
 class Patience:
-    """When a search ends: after rounds without improvement, if its chains agree.
+    """The stopping rule of a search: it ends after rounds without improvement if its chains agree.
 
     Attributes
     ----------
@@ -220,30 +221,30 @@ class Effort:
     Attributes
     ----------
     chains : int
-        Chains to begin with.
+        Initial number of chains.
     starts : int
-        Starts per chain.
+        Number of starts per chain.
     sweeps : int
-        Sweeps per start, at most.
+        Largest number of sweeps per start.
     climbs : int
-        Climbs per chain and round, from the best of the starts or of the perturbed fits.
+        Number of climbs per chain and round, from the best starts or perturbed fits.
     kicks : int
-        Perturbed fits per chain and round.
+        Number of perturbed fits per chain and round.
     ordered, free : Patience
-        When a search ends, if the order of the components matters (adjusted variance), and if it does not.
-        Without an order there are many good optima with similar values.
+        The stopping rules if the order of the components matters (adjusted variance) and if it does not. In
+        the latter case there are many good optima with similar values.
     rounds : int
-        Rounds at most; half as many again with few nonzeros (`with_nonzeros`).
+        Largest number of rounds; with few nonzeros it is multiplied by 1.5 (`with_nonzeros`).
     width : int
-        Variables that may enter in the exchanges of a component.
+        Number of variables that may enter a component in exchanges.
     valued : int
-        Exchanges of a component for which the criterion itself is computed.
+        Number of exchanges of a component for which the criterion itself is computed.
     deep : bool
         Whether exchanges are also tried that raise the criterion only after an ascent of all loadings.
     deep_up_to : float
-        The largest number of nonzeros with which they are tried.
+        The largest number of nonzeros with which these exchanges are tried.
     many_nonzeros : Patience or None
-        When a search with more than `MANY_LOADINGS` nonzeros ends, if not by `ordered` or `free`.
+        The stopping rule with more than `MANY_LOADINGS` nonzeros, if it differs from `ordered` and `free`.
     """
 
     chains: int
@@ -261,15 +262,15 @@ class Effort:
     many_nonzeros: Patience | None = None
 
     def patience(self, nonzeros: int, ordered: bool) -> Patience:
-        """Return the rule that ends a search; `ordered` tells whether the order of the components matters."""
+        """Return the stopping rule; `ordered` tells whether the order of the components matters."""
         return self.patience_with_many(nonzeros) or (self.ordered if ordered else self.free)
 
     def patience_with_many(self, nonzeros: int) -> Patience | None:
-        """Return the rule that ends a search with many nonzeros; None if they are few, or do not matter."""
+        """Return the stopping rule for many nonzeros; None if there are few, or if there is no such rule."""
         return self.many_nonzeros if nonzeros > MANY_LOADINGS else None
 
     def with_nonzeros(self, nonzeros: int) -> Effort:
-        """Return the settings with a number of nonzeros: few have more rounds, and very many fewer chains."""
+        """Return the settings for a number of nonzeros: more rounds for few, fewer chains for very many."""
         if nonzeros <= FEW_LOADINGS:
             return replace(self, rounds=3 * self.rounds // 2)
         if nonzeros > VERY_MANY and self.patience_with_many(nonzeros):
@@ -277,7 +278,7 @@ class Effort:
         return self
 
     def deepens_chains(self, nonzeros: int) -> bool:
-        """Return whether the end of every chain is deepened; with many nonzeros the best alone is, later."""
+        """Return whether every chain is deepened; with many nonzeros only the best fit is."""
         return self.deep_with(nonzeros) and not self.patience_with_many(nonzeros)
 
     @property
@@ -286,11 +287,11 @@ class Effort:
         return (self.chains + 1) // 2
 
     def for_distant_optima(self) -> Effort:
-        """Return the settings for criteria whose good optima lie far apart (`Criterion.rugged`).
+        """Return the settings for criteria whose good optima are far apart (`Criterion.rugged`).
 
-        Few rounds with many climbs take less time than many rounds with few, as the climbs of a round share
-        the calls of NumPy: four times the climbs from twice the perturbed fits in half of the rounds took .75
-        of the time of twice the climbs, and PEV of seven problems was .02 % larger on average. A search
+        Few rounds with many climbs take less time than many rounds with few climbs, because the climbs of a
+        round share NumPy calls: four times the climbs from twice the perturbed fits in half the rounds took
+        .75 of the time of twice the climbs, and PEV of seven problems was .02 % larger on average. A search
         without perturbed fits has no further rounds.
         """
         if not self.kicks:
@@ -299,21 +300,22 @@ class Effort:
         return replace(doubled, rounds=self.rounds // 2)
 
     def deep_with(self, nonzeros: int) -> bool:
-        """Return whether the search is `deep` with a number of nonzeros."""
+        """Return whether the search is `deep` for this number of nonzeros."""
         return self.deep and nonzeros <= self.deep_up_to
 
 
 #: Up to this many variables the covariance matrix is kept in memory, and all variables are searched.
 GRAM_LIMIT = 1000
-#: More components than this are found one after another: a round of exchanges takes at least k^4 operations.
+#: With more components than this, they are found one after another: a round of exchanges takes at least k^4
+#: operations.
 SEQUENTIAL = 60
-#: Up to so many nonzeros rounds are cheap, and half as many again are allowed.
+#: Up to this number of nonzeros, rounds are cheap, and 1.5 times the number of rounds is allowed.
 FEW_LOADINGS = 30
 #: With more nonzeros than this, rounds cost more and gain less: the search ends after one round that raises
 #: the best value by less than 1e-4, if two chains are within 1e-3 of it.
 MANY_LOADINGS = 80
-#: With more nonzeros than VERY_MANY a search has CHAINS_OF_MANY chains. In nine problems of 25 components of
-#: 200 variables two took .6 of the time of three, and lost .01 % on average (standard error .05).
+#: With more nonzeros than VERY_MANY, a search has CHAINS_OF_MANY chains. In nine problems with 25 components
+#: of 200 variables, two chains took .6 of the time of three and lost .01 % on average (standard error .05).
 VERY_MANY, CHAINS_OF_MANY = 150, 2
 
 _AUTO = Effort(
@@ -340,7 +342,7 @@ EFFORTS = {
 def reordered(criterion: Criterion, fits: Fits) -> Fits:
     """Return the fits after sorting: each component has the largest variance given the earlier ones.
 
-    Only components of one kind change places. A fit whose value is not raised by this keeps its order.
+    Only components of one kind change places. If sorting does not raise its value, a fit keeps its order.
     """
     if criterion.exact_model or criterion.k == 1:
         return fits
@@ -356,8 +358,8 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
 def largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
     """Return orders, shape (B, k), in which each component has the largest variance given the earlier ones.
 
-    No exchange of two neighbours is better: residual variances a >= d with covariance b add a + d - b^2 / a
-    in this order. Components change places only with others of their kind.
+    No exchange of two neighbours is better: two components with residual variances a >= d and covariance b
+    add a + d - b^2 / a in this order. Components change places only with others of their kind.
     """
     B, k, _ = G.shape
     fit_indices = np.arange(B)
@@ -376,7 +378,7 @@ def largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
 def falling(criterion: Criterion, fits: Fits) -> Fits:
     """Return the fits with components of one kind in descending order of variance, if that is no worse.
 
-    Components with the same support have the same value in every order, so that rounding would decide.
+    Components with the same support give the same value in every order, so rounding would decide the order.
     Components of equal variance are sorted by their supports for the same reason.
     """
     if criterion.exact_model or criterion.k == 1:
@@ -395,7 +397,7 @@ def falling(criterion: Criterion, fits: Fits) -> Fits:
 
 
 def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
-    """Return the fits with component order[b, i] of fit b in place i, whose cardinality must be the same."""
+    """Return fits with component order[b, i] of fit b in place i; the two must have the same cardinality."""
     if (order == np.arange(criterion.k)).all():
         return fits
     B = len(fits)

@@ -1,17 +1,19 @@
 """The joint search for components with uncorrelated scores or orthogonal loadings.
 
-Climbs maximise the objective minus a penalty on the constraint (`spcastat.search.constrained`), at several
-levels at once: a weak penalty sees far, a strong one which supports can meet the constraint. The best ends
-are then settled: variables are exchanged as long as that raises the value of loadings that meet the
-constraint to rounding (`spcastat.search.exact_loadings`); exchanges are ranked to second order
-(`spcastat.search.exact_exchanges`). Perturbed copies of the best fits follow until some rounds bring no gain,
-or, where few loadings meet the constraint, exchanges of the best fits. Searches for many orthogonal
-components start again, until two agree. In the end, many more exchanges of the very best fits are tried.
+Climbs maximise the objective minus a penalty on violations of the constraint (`PenalisedCriterion`), at
+several levels of the penalty: with a weak penalty they reach distant supports, with a strong one they find
+supports that can meet the constraint. The best ends are then settled: variables are exchanged as long as this
+raises the value of loadings that meet the constraint up to rounding (`spcastat.search.exact_loadings`), in
+the order of a second-order approximation of their values (`spcastat.search.exact_exchanges`). The search
+continues from perturbed copies of the best fits or, if few loadings meet the constraint, from exchanges of
+the best fits, until some rounds bring no gain. Searches for many orthogonal components are restarted until
+two agree. At the end, many more exchanges of the best fits are tried.
 
 Levels and settings were measured on correlation matrices of 13 to 100 variables, with 3 to 6 components
-(``python -m benchmarks.constraints``). The exchanges at the end bring more than what they cost: for six
-orthogonal components of the pitprops with four variables each, they led from 82.41 or 82.50 to 82.67 % in
-three of six seeds. New starts bring more than further rounds: of one fit with 82.25 %, 20 brought no gain.
+(``python -m benchmarks.constraints``). The exchanges at the end are worth their time: for six orthogonal
+components of the pitprops data with four variables each, they raised the value from 82.41 or 82.50 to 82.67 %
+for three of six seeds. New starts gain more than further rounds: 20 more rounds from a fit with 82.25 %
+brought no gain.
 """
 
 from __future__ import annotations
@@ -33,31 +35,34 @@ from spcastat.search.objectives import Objective
 
 #: Levels of the penalty, in units of the value of one component.
 LEVELS = (3.0, 10.0, 30.0)
-#: Steps along the constraint after exchanges that are tried, first of all of them and then of the best two
-#: of a fit, so that ten exchanges take no more steps than five with all three; and for the loadings of a fit.
+#: The number of steps along the constraint after each exchange that is tried; the number of the best
+#: exchanges of a fit that take further steps, and of these steps; and the number of steps for the loadings of
+#: a fit. Ten exchanges then take no more steps than five that take all three steps.
 FIRST_STEPS, FINALISTS, MORE_STEPS, FIT_STEPS = 1, 2, 2, 200
-#: The best fits that are perturbed in a round.
+#: The number of the best fits that are perturbed in a round.
 PERTURBED_FITS = 4
-#: The best fits of which many more exchanges are tried at the end. Where few loadings meet the constraint,
-#: none of eleven searches gained by that.
+#: The number of the best fits for which many more exchanges are tried at the end. If few loadings meet the
+#: constraint, this improved none of eleven searches.
 LAST_FITS = 4
-#: Where few loadings meet the constraint, climbs from perturbed fits hardly ever lead to supports that have
-#: any, so that rounds settle exchanges of so many of the best fits, and half as many exchanges of a fit are
-#: compared. Six components of the pitprops with four variables each, four seeds: 68.62 to 68.67 % (68.40 with
-#: perturbed fits, 66.51 to 66.71 with twice the exchanges).
+#: If few loadings meet the constraint, climbs from perturbed fits rarely lead to supports on which it can be
+#: met. Rounds then settle exchanges of TIGHT_FITS of the best fits, and the number of exchanges compared for
+#: each fit is divided by TIGHT_SHARE. Six components of the pitprops data with four variables each reached
+#: 68.62 to 68.67 % with four seeds (68.40 % with perturbed fits, 66.51 to 66.71 % with twice the exchanges).
 TIGHT_FITS, TIGHT_SHARE = 2, 2
-#: For least squares, whose plain search takes longer, the number of rounds without gain is multiplied, and
-#: twice as many fits have half as many exchanges: 86.18 to 86.26 % for 85.92 to 86.26.
+#: For least squares, whose unconstrained search takes longer, the number of rounds without gain is multiplied
+#: by TIGHT_ROUNDS, and half as many exchanges are settled for each of twice as many fits: 86.18 to 86.26 %
+#: instead of 85.92 to 86.26 %.
 TIGHT_ROUNDS = 3
-#: A multiple of starts, of settled ends and of rounds without gain for orthogonal loadings, whose plain
-#: search, for PEV, takes three to six times as long as that for adjusted variance.
+#: For orthogonal loadings, starts, settled ends and rounds without gain are multiplied by this number; the
+#: unconstrained search, for PEV, takes three to six times as long as a search for adjusted variance.
 LONGER = 2
-#: So many orthogonal components have more local optima: searches start again until so many agree, with these
-#: multiples of starts and of the perturbed fits of a round, and half of the rounds without gain. Six of the
-#: pitprops with four variables each: all of six seeds ended at the best value known; with twice the rounds
-#: and two thirds of the perturbed fits four did, after 1.4 times the time.
+#: With MANY_COMPONENTS or more orthogonal components there are more local optima: searches are restarted
+#: until AGREEING of them agree, with START_MULTIPLE times the starts, KICK_MULTIPLE times the perturbed fits
+#: of a round, and half the rounds without gain. For six components of the pitprops data with four variables
+#: each, all of six seeds ended at the best known value; with twice the rounds and two thirds of the perturbed
+#: fits, four did, in 1.4 times the time.
 MANY_COMPONENTS, AGREEING, START_MULTIPLE, KICK_MULTIPLE = 4, 2, 4, 3
-#: A gain of this share counts, of an exchange and of a round.
+#: The smallest relative gain of an exchange or of a round that counts as a gain.
 ROUND_GAIN = 1e-7
 
 
@@ -68,21 +73,22 @@ class ConstraintSettings:
     Attributes
     ----------
     starts : int
-        Starts of the climbs at every level.
+        Number of starts of climbs at every level.
     settled : int
-        The best ends of a level that are settled.
+        Number of the best ends at each level that are settled.
     exchanges : int
-        Exchanges of a fit, the best to second order, that are followed by loadings that meet the constraint.
+        Number of exchanges of a fit, the best to second order, for which loadings that meet the constraint
+        are computed.
     last_exchanges : int
-        The same for the best fits at the end.
+        The same number for the best fits at the end.
     neighbours : int
-        Exchanges of each of the best fits that are settled where few loadings meet the constraint.
+        Number of exchanges of each of the best fits that are settled if few loadings meet the constraint.
     patience : int
-        Rounds of perturbed fits without gain after which a search ends.
+        Number of rounds without gain after which a search ends.
     kicks : int
-        Perturbed fits of a round at every level.
+        Number of perturbed fits in a round at every level.
     searches : int
-        Searches, at most.
+        Largest number of searches.
     """
 
     starts: int
@@ -148,7 +154,7 @@ class ConstrainedFit:
     fits : int
         The number of settled fits.
     hits : int
-        How many of them reached the best value.
+        The number of settled fits that reached the best value.
     """
 
     V: np.ndarray
@@ -177,16 +183,17 @@ def constrained(
     cards : tuple of int
     constraint : Constraint
     objective : Objective
-        One of those of the constraint.
+        One of the objectives of the constraint.
     effort : {"quick", "auto", "thorough"}
     rng : numpy Generator, optional
         By default a generator with seed 0.
     starts : sequence of ndarray of shape (p, k)
-        Loadings from which fits are settled, too. The result is never worse than one that meets the
-        constraint.
+        Loadings from which the search also settles fits. The result is never worse than a start that meets
+        the constraint.
     rule : SupportRule, optional
     bound : float
-        The search ends when it reaches this share, that of the best fit without the constraint.
+        The search ends when it reaches this share of the total variance, which is the value of the best fit
+        without the constraint.
 
     Raises
     ------
@@ -208,10 +215,10 @@ def nearest(
     rule: SupportRule | None = None,
     cards: tuple[int, ...] | None = None,
 ) -> np.ndarray:
-    """Return the best loadings under the constraint near given ones, shape (p, k).
+    """Return the best loadings under the constraint near the starts, shape (p, k).
 
-    With `fixed` supports these stay; else single variables are exchanged. If the starts lead to no loadings
-    that meet the constraint, a quick search follows.
+    If `fixed`, the supports of the starts are kept; otherwise single variables are exchanged. If the starts
+    lead to no loadings that meet the constraint, a quick search follows.
     """
     if cards is None:
         cards = tuple(np.count_nonzero(starts[0], axis=0).tolist())
@@ -238,17 +245,18 @@ class _ConstrainedSearch:
     effort: str
     rule: SupportRule | None
     bound: float = np.inf
-    #: Places, loadings and values of fits that no exchange improved, all different.
+    #: Places, loadings and values of the settled fits, which no exchange improves; all are different.
     places: list[np.ndarray] = field(default_factory=list)
     x: list[np.ndarray] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
-    #: Supports from which exchanges have been followed -> how many, and the number of the course that did.
+    #: Supports from which exchanges have been tried -> their number, and the number of the course that tried
+    #: them.
     followed: dict[Supports, tuple[int, int]] = field(default_factory=dict)
-    #: The number of courses, one of each fit that was to be settled.
+    #: The number of courses; a course is the sequence of exchanges that settles one fit.
     courses: int = 0
-    #: Courses that reached supports that another one had followed -> that.
+    #: Courses that reached supports of an earlier course -> the earlier course.
     joined_courses: dict[int, int] = field(default_factory=dict)
-    #: Other courses -> the fits at their ends, -1 without loadings that meet the constraint.
+    #: Other courses -> the fits at their ends, or -1 if no loadings there meet the constraint.
     ends: dict[int, int] = field(default_factory=dict)
     #: Fits whose exchanges have been settled.
     exchanged: set[int] = field(default_factory=set)
@@ -307,7 +315,7 @@ class _ConstrainedSearch:
     def _searched(
         self, rng: np.random.Generator, starts: Sequence[np.ndarray], advance: Callable[[], None]
     ) -> np.ndarray:
-        """Settle the ends of climbs from new starts, and of rounds from these; return the numbers of fits."""
+        """Settle the ends of climbs from new starts and of further rounds; return the numbers of the fits."""
         places, x = self._best_of_levels(self._pool(rng))
         if starts:
             start_fits = self.from_loadings(starts)
@@ -331,15 +339,15 @@ class _ConstrainedSearch:
         return bool(self.values) and max(self.values) < self.bound * (1.0 - ROUND_GAIN)
 
     def _value(self, ends: np.ndarray) -> float:
-        """Return the best value of some settled fits."""
+        """Return the largest value of the settled fits `ends`."""
         return max((self.values[end] for end in ends), default=-np.inf)
 
     def _ranked_fits(self, ends: np.ndarray) -> np.ndarray:
-        """Return settled fits, the best first, and one of each value."""
+        """Return the settled fits with different values, the best first."""
         return ends[chains.distinct(np.array(self.values)[ends], len(ends))]
 
     def _pool(self, rng: np.random.Generator) -> Fits:
-        """Return the starts of all levels."""
+        """Return the starts at all levels."""
         levels = np.repeat(np.arange(len(LEVELS)), self.settings.starts)
         is_greedy = np.arange(len(levels)) % 4 == 3
         greedy = chains.greedy(self.levels, int(is_greedy.sum()), rng, False, levels[is_greedy])
@@ -357,7 +365,7 @@ class _ConstrainedSearch:
         return ends.places[best_ends], ends.x[best_ends]
 
     def _perturbed(self, ends: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return the best ends of climbs from perturbed copies of the first fits: places and loadings."""
+        """Return the best ends of climbs from perturbed copies of the best fits: places and loadings."""
         best_fits = ends[:PERTURBED_FITS]
         indices = best_fits[rng.integers(len(best_fits), size=self.settings.kicks * len(LEVELS))]
         places, x = np.array(self.places)[indices], np.array(self.x)[indices]
@@ -365,7 +373,7 @@ class _ConstrainedSearch:
         return self._best_of_levels(chains.perturb(self.levels, copies, rng))
 
     def _neighbours(self, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return exchanges of the first fits that have not been exchanged before: places and loadings."""
+        """Return exchanges of the best fits that have not been exchanged before: places and loadings."""
         fit_count, neighbours = TIGHT_FITS, self.settings.neighbours
         if self.objective.criterion.squares:
             fit_count, neighbours = 2 * fit_count, (neighbours + 1) // 2
@@ -389,20 +397,20 @@ class _ConstrainedSearch:
         return numbers
 
     def settle(self, places: np.ndarray, x: np.ndarray, exchanges: int | None = None) -> np.ndarray:
-        """Exchange single variables, with loadings that meet the constraint, while that raises the value.
+        """Exchange single variables under the constraint as long as this raises the value.
 
-        A fit with supports from which as many exchanges have been followed before joins that course.
+        A fit joins an earlier course if that course tried at least as many exchanges from the same supports.
 
         Parameters
         ----------
         places, x : ndarray of shape (n, N)
         exchanges : int, optional
-            Exchanges of a fit that are compared; by default those of the settings.
+            Number of exchanges of a fit that are compared; the default is in the settings.
 
         Returns
         -------
         ndarray of int
-            The numbers of the fits to which these lead.
+            The numbers of the fits at the ends.
         """
         exchanges = exchanges or self.settings.exchanges
         courses = np.arange(self.courses, self.courses + len(places))
@@ -444,7 +452,7 @@ class _ConstrainedSearch:
         return np.unique(self._ends_of(courses))
 
     def _followed(self, places: np.ndarray, x: np.ndarray, L: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return loadings and values after L exchanges of each fit; only the best have all steps."""
+        """Return loadings and values after L exchanges of each fit; only the best take all steps."""
         x, values, _ = self.loadings.best_loadings(places, x, FIRST_STEPS, rough=True)
         ranking = np.argsort(-values.reshape(-1, L), axis=1, kind="stable")[:, :FINALISTS]
         finalists = (ranking + L * np.arange(len(ranking))[:, None]).ravel()
@@ -454,7 +462,7 @@ class _ConstrainedSearch:
         return x, values
 
     def _joins(self, course: int, places: np.ndarray, exchanges: int) -> bool:
-        """Join the course that has followed these supports, if one has; return whether it has."""
+        """Join an earlier course through these supports, if there is one; return whether there is."""
         tried_count, earlier_course = self.followed.get(self._supports(places), (0, -1))
         if tried_count < exchanges or self._last_course(earlier_course) == course:
             return False
@@ -464,7 +472,7 @@ class _ConstrainedSearch:
     def _not_joined(
         self, ranked: np.ndarray, courses: np.ndarray, places: np.ndarray, exchanges: int
     ) -> np.ndarray:
-        """Return the fits whose supports no course has followed, one of equal ones; they follow them now."""
+        """Return the fits with new supports, one for each set of supports, and record their supports."""
         remaining = []
         for b in ranked.tolist():
             if not self._joins(courses[b], places[b], exchanges):
@@ -476,13 +484,13 @@ class _ConstrainedSearch:
         return tuple(sorted(places[part].tobytes() for part in self.loadings.parts))
 
     def _last_course(self, course: int) -> int:
-        """Return the course that one has joined, at once or by way of others, or itself."""
+        """Return the course that this course has joined, directly or through others, or the course itself."""
         while course in self.joined_courses:
             course = self.joined_courses[course]
         return course
 
     def _ends_of(self, courses: Iterable[int]) -> np.ndarray:
-        """Return the fits at the ends of courses, of those that lead to one."""
+        """Return the fits at the ends of the courses that lead to a fit."""
         ends = [self.ends.get(self._last_course(int(course)), -1) for course in courses]
         return np.array([end for end in ends if end >= 0], dtype=int)
 
@@ -493,8 +501,8 @@ class _ConstrainedSearch:
 class PenalisedCriterion(Criterion):
     """The sum of the values of single components minus a penalty on squared products, at several penalties.
 
-    Fits numbered l in `Fits.of` have the penalty ``rhos[l]``, and values that are ``multiples[l]`` times the
-    criterion.
+    Fits with number l in `Fits.of` have the penalty ``rhos[l]``, and their values are ``multiples[l]`` times
+    the criterion.
 
     Parameters
     ----------
@@ -520,7 +528,7 @@ class PenalisedCriterion(Criterion):
     ):
         self.ratio = objective.criterion.squares
         of_variances = constraint.of_scores and not objective.criterion.squares
-        #: The multiples of S.
+        #: The multiples of S, one for each penalty.
         self.multiples = np.array(rhos) if of_variances else 1.0 / np.array(rhos)
         scaled = self.multiples[:, None, None] * S
         main = scaled @ scaled if objective.criterion.squares else scaled
@@ -598,9 +606,9 @@ class PenalisedCriterion(Criterion):
         return self.value(G, N), 2.0 * half / size
 
     def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> Expansion | None:
-        return None  # the last steps are those of `ExactLoadings`
+        return None  # `ExactLoadings` takes the last steps
 
 
 def _dense(stacked: np.ndarray) -> matrices.Dense:
-    """Return the matrices of shape (D, m, m); products with a single one take less time."""
+    """Return the matrices of shape (D, m, m) as one operand of products, which is faster if D is 1."""
     return matrices.Dense(stacked[0] if len(stacked) == 1 else stacked)

@@ -11,9 +11,10 @@ from spcastat.errors import ComponentsError, ConvergenceWarning
 from spcastat.linalg.operators import Operator
 from spcastat.search.objectives import ADJUSTED, LEAST_SQUARES, PEV
 
-#: With at most this share of the ratios of loadings free, seeds differ by up to two points: a sixth is free
-#: for six components of the pitprops with four variables each. Where more than half was free, two seeds were
-#: within .005 points in 17 of 18 settings of six tables, and within .15 in all.
+#: If the constraint leaves at most this share of the ratios of loadings free, values differ between seeds by
+#: up to two percentage points: a sixth is free for six components of the pitprops data with four variables
+#: each. If more than half was free, two seeds were within .005 points in 17 of 18 settings of six tables, and
+#: within .15 points in all.
 TIGHT = 0.25
 
 
@@ -21,18 +22,18 @@ TIGHT = 0.25
 class Constraint:
     """A constraint v_i'M v_j = 0 on any two loadings, where M is the covariance matrix S or the identity.
 
-    Under it the objectives named here are sums over the components, whatever their order.
+    Under the constraint these objectives are sums over the components that do not depend on their order.
 
     Attributes
     ----------
     name, label : str
-        The value of ``constraint=``, and the name in prints.
+        The value of the option ``constraint=``, and the printed name.
     product : str
-        What is zero for any two components, for prints.
+        The printed name of the quantity that is zero for any two components.
     of_scores : bool
         Whether M is the covariance matrix, so that scores are uncorrelated.
     objectives : tuple of str
-        The objectives that can be maximised under it, the default first.
+        The objectives that can be maximised under the constraint, the default first.
     """
 
     name: str
@@ -51,13 +52,13 @@ class Constraint:
     def require_possible(self, S: np.ndarray, cards: tuple[int, ...]) -> None:
         """Raise an error for cardinalities with which no loadings can meet the constraint.
 
-        Unit vectors of c nonzeros have c - 1 free numbers, and every pair of scores takes one of them unless
-        covariances are zero. Loadings on disjoint supports, or with zeros, are always orthogonal.
+        A unit vector with c nonzeros has c - 1 free parameters, and every pair of scores uses up one of them
+        unless covariances are zero. Orthogonal loadings always exist, with disjoint supports or more zeros.
 
         Raises
         ------
         ComponentsError
-            If the loadings have too few free numbers.
+            If the loadings have too few free parameters.
         """
         if not self.leaves_freedom(cards) and S.all():
             ratios, pairs = _ratios_and_pairs(cards)
@@ -69,7 +70,7 @@ class Constraint:
             )
 
     def leaves_freedom(self, cards: tuple[int, ...]) -> bool:
-        """Return whether these loadings have as many free numbers as the constraint takes."""
+        """Return whether loadings of these cardinalities have enough free parameters for the constraint."""
         ratios, pairs = _ratios_and_pairs(cards)
         return not self.of_scores or ratios >= pairs
 
@@ -79,7 +80,7 @@ class Constraint:
         return bool(self.of_scores and pairs and ratios - pairs <= TIGHT * ratios and S.all())
 
     def warn_if_tight(self, S: np.ndarray, cards: tuple[int, ...], loss: float) -> None:
-        """Warn if the constraint leaves so few free numbers that the search may miss better loadings.
+        """Warn if the constraint leaves so few free parameters that the search may miss better loadings.
 
         `loss` is the variance that the constraint costs, as a share of the total.
         """
@@ -96,7 +97,7 @@ class Constraint:
 
 
 def _ratios_and_pairs(cards: tuple[int, ...]) -> tuple[int, int]:
-    """Return how many numbers unit vectors of these cardinalities have free, and the pairs of components."""
+    """Return the number of free parameters of unit loadings, and the number of pairs of components."""
     k = len(cards)
     return sum(cards) - k, k * (k - 1) // 2
 

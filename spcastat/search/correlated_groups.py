@@ -1,4 +1,4 @@
-"""Groups of strongly correlated variables, whose rows are the first guesses for new components."""
+"""Groups of strongly correlated variables, from which new components are started."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from spcastat.linalg.operators import Operator
 from spcastat.search.criteria import inverse
 from spcastat.search.matrices import TINY
 
-#: Rows of the covariance matrix that are held at once while groups are made.
+#: Number of rows of the covariance matrix in memory at a time while groups are formed.
 ROWS_AT_ONCE = 250
-#: Entries of these rows at once and, above 100,000 variables, in all, which bounds memory and time.
+#: The largest number of entries of these rows at a time and, with more than 100,000 variables, in total; they
+#: bound memory and time.
 ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
 
 
 @dataclass(eq=False)
 class Groups:
-    """Groups of variables: the c largest entries of rows of the covariance matrix.
+    """Groups of variables: the places of the c largest entries of some rows of the covariance matrix.
 
     Attributes
     ----------
@@ -27,11 +28,11 @@ class Groups:
         The variable of each row.
     places : ndarray of int, shape (R, c)
     x : ndarray of shape (R, c)
-        The entries there, scaled to unit length.
+        The entries at these places, scaled to unit length.
     lengths : ndarray of shape (R,)
-        The lengths before scaling.
+        The lengths of the entries before scaling.
     variances : ndarray of shape (R,)
-        Of the variables of these rows.
+        The variances of the variables in `rows`.
     """
 
     rows: np.ndarray
@@ -42,7 +43,7 @@ class Groups:
 
     @classmethod
     def of(cls, rows: np.ndarray, places: np.ndarray, entries: np.ndarray, variances: np.ndarray) -> Groups:
-        """Return the groups of the entries at `places`, which are not scaled yet."""
+        """Return the groups from unscaled `entries` at `places`."""
         lengths = np.linalg.norm(entries, axis=1)
         return cls(rows, places, entries / np.maximum(lengths, TINY)[:, None], lengths, variances)
 
@@ -63,7 +64,7 @@ class Groups:
         )
 
     def best_groups(self, scores: np.ndarray, count: int) -> np.ndarray:
-        """Return up to `count` groups of large scores; no group's row variable is in an earlier group."""
+        """Return up to `count` groups with large scores; no group's row variable is in an earlier group."""
         group_indices: list[int] = []
         covered_variables: set[int] = set()
         for j in np.argsort(-scores, kind="stable"):
@@ -86,9 +87,9 @@ class Groups:
         G : ndarray of shape (B, k, k)
             The covariance matrices of their scores, with zeros for components that have been removed.
         count : int
-            Number of variables. If there are fewer groups, they are repeated.
+            Number of row variables to return. If there are fewer groups, their variables are repeated.
         rng : numpy Generator, optional
-            Multiplies the scores by random factors.
+            If given, the scores are multiplied by random factors.
 
         Returns
         -------
@@ -99,7 +100,7 @@ class Groups:
         for b in range(len(F)):
             scores = self.scores(F[b], Z[b])
             if rng is not None:
-                # standard deviation of log scores
+                # 0.15 is the standard deviation of the log scores
                 scores = scores * np.exp(0.15 * rng.standard_normal(len(scores)))
             row_variables[b] = np.resize(self.rows[self.best_groups(scores, count)], count)
         return row_variables
@@ -108,7 +109,7 @@ class Groups:
 def groups_of(
     op: Operator, card: int, explained: np.ndarray, rows_limit: int, rng: np.random.Generator
 ) -> Groups:
-    """Return the groups of at most `rows_limit` rows: those that PCA explains best, and random ones."""
+    """Return the groups of at most `rows_limit` rows: the rows that PCA explains best, and random rows."""
     p = op.p
     count = min(
         p,
@@ -135,6 +136,6 @@ def groups_of_matrix(S: np.ndarray, card: int) -> Groups:
 
 
 def _largest_of(C: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of the `card` largest entries of each row, shape (R, card), and the entries."""
+    """Return the places of the `card` largest entries of each row, shape (R, card), and these entries."""
     places = np.argpartition(-np.abs(C), card - 1, axis=1)[:, :card]
     return places, np.take_along_axis(C, places, axis=1)

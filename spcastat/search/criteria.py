@@ -1,28 +1,31 @@
 """The criteria that a search maximises, and the rule on supports.
 
-The criteria are adjusted variance, PEV and the least-squares share. The rule says which variables each
-component may have and must have.
+The criteria are adjusted variance, PEV and the least-squares share. The rule determines which variables each
+component may and must include.
 
-Each is a share of the total variance that does not depend on the lengths of the loadings. With unit loadings
-V, shape (m, k), each is a function of small matrices: adjusted variance of V'SV; the other two are
-tr G^-1 N with G = V'MV and N = V'TV, where M = I and T = S for PEV, M = S and T = SS for least squares.
+Each criterion is a share of the total variance that does not depend on the lengths of the loadings. With unit
+loadings V, shape (m, k), each is a function of small matrices. Adjusted variance is a function of V'SV; the
+other two are tr G^-1 N with G = V'MV and N = V'TV, where M = I and T = S for PEV, M = S and T = SS for least
+squares.
 
-Adjusted variance. With G = V'SV = LL' and l = diag L, the criterion is f = sum l_j^2. As l_j^2 is the minimum
-over a of |X (v_j - sum_{h<j} a_h v_h)|^2, its gradient needs only the minimisers: with C = L'^-1 diag(l),
-unit upper triangular,
+Adjusted variance. With G = V'SV = LL' and l = diag L, the criterion is f = sum l_j^2. Because l_j^2 is the
+minimum over a of |X (v_j - sum_{h<j} a_h v_h)|^2, its gradient needs only the minimiser a: with C = L'^-1
+diag(l), which is unit upper triangular,
 
     grad f / 2 = S V C C' - V diag(l^2).
 
-With the other columns fixed, S_{<i} the Schur complement of S given the columns before i, and M_j that given
-all columns before j except i,
+With the other columns fixed, S_{<i} the Schur complement of S given the columns before i, and M_j the Schur
+complement of S given all columns before j except i,
 
     f(v) = v'S_{<i} v / v'v - sum_{j>i} (h_j'v)^2 / (v'M_j v) + constant,   h_j = M_j v_j .
 
 The matrix A = S_{<i} - sum_{j>i} (h_j h_j' / y_j - c_j^2 M_j) with y_j = v_i'M_j v_i and c_j = h_j'v_i / y_j
-gives v'Av / v'v the same gradient at v_i. A ranks the exchanges; f itself decides whether one is made.
+gives v'Av / v'v the same gradient at v_i. A ranks the exchanges; f itself determines whether an exchange is
+made.
 
-PEV and least squares. With H = G^-1 half the gradient is (TV - MVHN) H. With the other columns fixed, and V,
-H and N those of the other columns, the criterion of all columns is that of the others plus v'Av / v'Bv,
+PEV and least squares. With H = G^-1, half the gradient is (TV - MVHN) H. With the other columns fixed, and V,
+H and N computed from the other columns, the criterion of all columns is the criterion of the others plus v'Av
+/ v'Bv,
 
     A = T - TVHV'M - MVHV'T + MVHNHV'M,   B = M - MVHV'M .
 """
@@ -50,7 +53,7 @@ class SupportRule:
     Attributes
     ----------
     may, must : ndarray of bool, shape (k, m)
-        The variables that each component may have, and those of them that it must have.
+        The variables that each component may include, and the ones among them that it must include.
     disjoint : bool
         Whether a variable is in at most one component.
     """
@@ -60,21 +63,21 @@ class SupportRule:
     disjoint: bool = False
 
     def kinds(self, cards: Sequence[int]) -> tuple[int, ...]:
-        """Return labels of the components; components with the same label may change places."""
+        """Return a label for each component; components with the same label may change places."""
         requirements = [(c, self.may[i].tobytes(), self.must[i].tobytes()) for i, c in enumerate(cards)]
         return tuple(requirements.index(requirement) for requirement in requirements)
 
     def among(self, variables: NDArray[np.bool_] | NDArray[np.int_]) -> SupportRule:
-        """Return the rule for some of the variables."""
+        """Return the rule restricted to some of the variables."""
         return SupportRule(self.may[:, variables], self.must[:, variables], self.disjoint)
 
     def nearest(self, card: int) -> tuple[int, ...]:
-        """Return for each component the cardinality nearest to `card` that its variables allow."""
+        """Return, for each component, the cardinality nearest to `card` that the rule allows."""
         upper_limits = self.may.sum(axis=1)
         return tuple(int(c) for c in np.clip(card, np.maximum(self.must.sum(axis=1), 1), upper_limits))
 
     def admissible(self, i: int, used: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-        """Return the variables that component i may have given the others, shape (m,) or that of `used`.
+        """Return a mask of the variables that component i may include, shape (m,) or the shape of `used`.
 
         Parameters
         ----------
@@ -98,21 +101,21 @@ class SupportRule:
     def hard(
         self, W: np.ndarray, i: int, card: int, used: NDArray[np.bool_] | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest absolute entries that component i may have: their places, and unit loadings.
+        """Return the places of the largest absolute entries that component i may include, and unit loadings.
 
-        If disjoint components leave fewer than `card` variables, variables in use are taken too; see
-        `broken`.
+        If the other disjoint components leave fewer than `card` variables, some of their variables are
+        included too; see `broken`.
         """
         places = matrices.largest(self.keys(np.abs(W), i, used), card)
         return places, matrices.unit(np.take_along_axis(W, places, axis=-1))
 
     def broken(self, supports: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which of B fits break the rule, shape (B,); `supports` has shape (B, k, m)."""
+        """Return a mask of the B fits that break the rule, shape (B,); `supports` has shape (B, k, m)."""
         wrong = (supports & ~self.may).any(axis=(1, 2)) | (self.must & ~supports).any(axis=(1, 2))
         return wrong | (self.disjoint & (supports.sum(axis=1) > 1).any(axis=1))
 
     def feasible(self, cards: Sequence[int]) -> bool:
-        """Return whether some supports of these cardinalities are allowed; `may` must include `must`."""
+        """Return whether any supports of these cardinalities are allowed; `may` must include `must`."""
         is_within = (self.must.sum(axis=1) <= cards) & (self.may.sum(axis=1) >= cards)
         return bool(is_within.all()) and (
             not self.disjoint or self.assigned(np.zeros(self.may.shape), cards) is not None
@@ -121,8 +124,8 @@ class SupportRule:
     def assigned(self, gains: np.ndarray, cards: Sequence[int]) -> list[np.ndarray] | None:
         """Return the disjoint supports with the largest sum of `gains`, shape (k, m), or None.
 
-        None is returned if no disjoint supports are allowed. This is an assignment problem: every nonzero is
-        a slot for one variable.
+        None is returned if no disjoint supports are allowed. This is an assignment problem in which every
+        nonzero is a slot for one variable.
         """
         from scipy.optimize import linear_sum_assignment  # imported late, as few rules need it
 
@@ -152,17 +155,17 @@ class Fits:
     places : ndarray of int, shape (B, N)
         The supports, one component after another, each ascending; N is the sum of the cardinalities.
     x : ndarray of shape (B, N)
-        The loadings there, of unit length in each component; zeros for a component that has been removed.
+        The loadings at these places, of unit length in each component; zeros for a removed component.
     M_products : ndarray of shape (B, k, m)
         Products of the loadings with M.
     T_products : ndarray of shape (B, k, m) or (B, 0, m)
-        Products with T.
+        Products of the loadings with T.
     G, N : ndarray of shape (B, k, k)
         V'MV and V'TV (zeros for adjusted variance).
     value : ndarray of shape (B,)
         The criterion, as a share of the total variance.
     of : ndarray of int, shape (B,)
-        Number of the covariance matrix that each fit belongs to, if there are several.
+        The number of the covariance matrix for each fit, if there are several matrices.
     """
 
     places: np.ndarray
@@ -189,18 +192,18 @@ class Fits:
             getattr(self, name)[indices] = getattr(replacements, name)
 
 
-#: The names of the arrays.
+#: The names of the arrays in `Fits`.
 ARRAYS = tuple(field.name for field in fields(Fits))
 
 
 def join_fits(parts: list[Fits]) -> Fits:
-    """Return the fits of several batches as one."""
+    """Return the fits of several batches as one batch."""
     return Fits(*(np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS))
 
 
 @dataclass(eq=False)
 class Expansion:
-    """A criterion to second order around one fit with unit components, on its supports.
+    """The second-order expansion of a criterion around one fit with unit components, on its supports.
 
     Attributes
     ----------
@@ -208,7 +211,7 @@ class Expansion:
     slope : ndarray of shape (N,)
         Half the gradient, orthogonal to every component.
     curvature : callable
-        Returns half the matrix of second derivatives, shape (N, N), along changes that are orthogonal to the
+        Returns half the matrix of second derivatives, shape (N, N), for changes that are orthogonal to the
         components and keep their lengths.
     """
 
@@ -219,7 +222,7 @@ class Expansion:
 
 @dataclass(eq=False)
 class OnSupports:
-    """The blocks of a matrix at the places of fits, of which only products with the loadings are computed.
+    """The blocks of a matrix at the places of fits; only their products with the loadings are computed.
 
     With more nonzeros than variables this takes less time and memory than the blocks themselves.
 
@@ -230,7 +233,7 @@ class OnSupports:
         As in `Fits`.
     of : ndarray of int, shape (B,)
     parts : list of slice
-        The places of each component.
+        The positions of each component within `places`.
     """
 
     M: matrices.SymmetricMatrix
@@ -242,13 +245,13 @@ class OnSupports:
         return OnSupports(self.M, self.places[indices], self.of[indices], self.parts)
 
     def times(self, x: np.ndarray) -> np.ndarray:
-        """Return the products with every component of loadings, shape (B, N), at the places: (B, N, k)."""
+        """Return the products with every component of loadings x, shape (B, N), at the places: (B, N, k)."""
         matrices_of_fits = self.M.of(self.of)
         products = [matrices_of_fits.products(self.places[:, part], x[:, part]) for part in self.parts]
         return np.stack([matrices.entries_at(product, self.places) for product in products], axis=2)
 
 
-#: With fewer nonzeros, blocks are small and always packed.
+#: With fewer nonzeros than this, blocks are small and always packed.
 MANY_NONZEROS = 200
 #: The blocks of a matrix at the places of fits, shape (B, N, N), or `OnSupports`.
 Blocks = np.ndarray | OnSupports
@@ -261,22 +264,22 @@ class Criterion(ABC):
     ----------
     M : SymmetricMatrix
     T : SymmetricMatrix or None
-        None where the criterion needs no second matrix.
+        None if the criterion needs no second matrix.
     cards : tuple of int
         Cardinalities, at most m.
     """
 
-    #: Whether the model of one column given the others is exact; then the order of components does not
+    #: Whether the model of one column given the others is exact. If so, the order of components does not
     #: matter.
     exact_model: bool
-    #: Whether it needs the product S S, products with which are expensive.
+    #: Whether the criterion needs products with S S, which are expensive.
     squares: ClassVar[bool] = False
-    #: Whether good optima lie far apart, so that climbing from unpromising starts is worthwhile.
+    #: Whether good optima are far apart, so that climbing from unpromising starts is worthwhile.
     rugged: bool = False
-    #: Which supports are allowed; None for all.
+    #: The rule on supports; None if all are allowed.
     rule: SupportRule | None = None
-    #: Cardinalities of the fits, in row `Fits.of`, if they differ; `cards` are the largest of each component.
-    #: The other loadings are zero, which only sweeps keep so.
+    #: Cardinalities of the fits if they differ, in row `Fits.of`; `cards` contains the largest of each
+    #: component. The remaining loadings are zero, and only sweeps keep them zero.
     sizes: np.ndarray | None = None
     #: Whether the cardinalities of the fits differ, for each component.
     differing: tuple[bool, ...] = ()
@@ -301,7 +304,8 @@ class Criterion(ABC):
     def of_matrix(cls, S: np.ndarray, cards: tuple[int, ...], rows: np.ndarray | None = None) -> Self:
         """Return the criterion for a covariance matrix of total variance one, or for several, (D, m, m).
 
-        `rows` are few rows with these cross-products; see `spcastat.search.matrices.Dense`.
+        If there are few rows, `rows` are rows with these cross-products; see
+        `spcastat.search.matrices.Dense`.
         """
         squares = matrices.Dense(S @ S) if cls.squares else None
         return cls.of_products(matrices.Dense(S, rows=rows), squares, cards)
@@ -317,7 +321,7 @@ class Criterion(ABC):
     def of_products(
         cls, S: matrices.SymmetricMatrix, squares: matrices.SymmetricMatrix | None, cards: tuple[int, ...]
     ) -> Self:
-        """Return the criterion for S and, if it needs it, the product S S."""
+        """Return the criterion for S and, if needed, the product S S."""
         return cls(S, squares, cards)
 
     @property
@@ -338,7 +342,7 @@ class Criterion(ABC):
             return None
         other_places = fits.places.copy()
         for part in self.parts:
-            other_places[~fits.x[:, part].any(axis=1), part] = -1  # a component that has been removed
+            other_places[~fits.x[:, part].any(axis=1), part] = -1  # the component has been removed
         other_places[:, self.parts[i]] = -1
         used_mask = np.zeros((len(fits), self.m + 1), dtype=bool)
         np.put_along_axis(used_mask, other_places, True, axis=1)
@@ -347,9 +351,9 @@ class Criterion(ABC):
     def truncate(
         self, W: np.ndarray, i: int, used: np.ndarray | None, of: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest entries of W that component i may have: their places, and unit loadings.
+        """Return the places of the largest entries of W that component i may include, and unit loadings.
 
-        `of` is that of the fits, and is needed if cardinalities depend on it.
+        `of` is the array `Fits.of`, which is needed if cardinalities depend on it.
         """
         if self.rule is None:
             sizes = None if self.sizes is None or not self.differing[i] else self.sizes[of, i]
@@ -357,7 +361,7 @@ class Criterion(ABC):
         return self.rule.hard(W, i, self.cards[i], used)
 
     def mended(self, fits: Fits) -> Fits:
-        """Return the fits, with new supports where disjoint components left too few variables for others."""
+        """Return the fits, with new supports if disjoint components left too few variables for others."""
         if self.rule is None or not self.rule.disjoint:
             return fits
         supports = np.zeros((len(fits), self.k, self.m), dtype=bool)
@@ -366,7 +370,7 @@ class Criterion(ABC):
         images = fits.M_products if self.T is None else fits.T_products
         for b in np.flatnonzero(self.rule.broken(supports)):
             assigned_supports = self.rule.assigned(np.abs(images[b]), self.cards)
-            assert assigned_supports is not None  # the rule has been checked before
+            assert assigned_supports is not None  # the rule was checked before
             x = np.concatenate(
                 [matrices.unit(images[b, i, support]) for i, support in enumerate(assigned_supports)]
             )
@@ -374,13 +378,13 @@ class Criterion(ABC):
         return fits
 
     def with_cards(self, cards: tuple[int, ...]) -> Self:
-        """Return the criterion of the same matrices with other cardinalities, without a rule."""
+        """Return the criterion for the same matrices and other cardinalities, without a rule."""
         criterion = copy(self)
         Criterion.__init__(criterion, self.M, self.T, cards)
         return criterion
 
     def sized(self, cards: Sequence[tuple[int, ...]], repeats: int, kinds: tuple[int, ...]) -> Self:
-        """Return a copy in which fits numbered h in `Fits.of` have the cardinalities ``cards[h // repeats]``.
+        """Return a copy in which fits with number h in `Fits.of` have cardinalities ``cards[h // repeats]``.
 
         `kinds` are the labels of the components.
         """
@@ -392,7 +396,7 @@ class Criterion(ABC):
 
     @abstractmethod
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
-        """Return the criterion, shape (...,), of matrices of shape (..., k, k)."""
+        """Return the criterion, shape (...,), from matrices G and N of shape (..., k, k)."""
 
     @abstractmethod
     def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
@@ -402,11 +406,11 @@ class Criterion(ABC):
     def model(self, fits: Fits, i: int) -> matrices.QuadraticModel:
         """Return the matrices that rank the choices for column i given the others.
 
-        They are exact for PEV and least squares, and match the slope at the present column otherwise.
+        The model is exact for PEV and least squares; otherwise it has the same slope at the current column.
         """
 
     def slope(self, fits: Fits, i: int, model: matrices.QuadraticModel) -> np.ndarray:
-        """Return half the gradient in column i outside its support, shape (B, m), given the model of i."""
+        """Return half the gradient in column i outside its support, shape (B, m), from the model of i."""
         return self.pull(fits, i)[0]
 
     @abstractmethod
@@ -416,7 +420,8 @@ class Criterion(ABC):
     def fits(self, places: np.ndarray, x: np.ndarray, of: np.ndarray | None = None) -> Fits:
         """Return fits with given supports and loadings, which are scaled to unit length.
 
-        `of` numbers the covariance matrix of each fit, if there are several; by default the first.
+        `of` contains the number of the covariance matrix for each fit if there are several; by default it is
+        0.
         """
         B = len(places)
         of = np.zeros(B, dtype=int) if of is None else of
@@ -440,7 +445,7 @@ class Criterion(ABC):
         return 0.5 * (G + G.mT), 0.5 * (N + N.mT)
 
     def values_with(self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the criterion with column i replaced by each of L columns, shape (B, L).
+        """Return the values of the criterion with column i replaced by each of L columns, shape (B, L).
 
         `places` and unit `x` have shape (B, L, c).
         """
@@ -468,9 +473,9 @@ class Criterion(ABC):
         x: np.ndarray,
         values: np.ndarray | None = None,
     ) -> None:
-        """Replace column i of some fits by unit columns (or zeros), shape (len(which), c).
+        """Replace column i of some fits by unit columns (or zeros), shape (len(indices), c).
 
-        `values` are those of the criterion afterwards if they are known, shape (len(which),).
+        `values` are the new values of the criterion if they are known, shape (len(indices),).
         """
         part = self.parts[i]
         order = np.argsort(places, axis=1, kind="stable")
@@ -489,7 +494,7 @@ class Criterion(ABC):
         fits.value[indices] = self.value(fits.G[indices], fits.N[indices]) if values is None else values
 
     def empty(self, fits: Fits, out: np.ndarray) -> None:
-        """Remove the components where `out`, shape (B, k), is true."""
+        """Remove the components for which `out`, shape (B, k), is true."""
         retained = ~out
         fits.x *= retained[:, self.owner]
         fits.M_products *= retained[:, :, None]
@@ -505,16 +510,16 @@ class Criterion(ABC):
         return np.stack(parts, axis=2)
 
     def packed(self, places: np.ndarray, of: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the blocks of M and T at the places of the fits, shape (B, N, N); `of` as in `fits`.
+        """Return the blocks of M and T at the places of the fits, shape (B, N, N); see `fits` for `of`.
 
-        Without T its blocks are empty, of shape (B, 0, 0).
+        If T is None, its blocks are empty, of shape (B, 0, 0).
         """
         of = np.zeros(len(places), dtype=int) if of is None else of
         M = self.M.of(of).blocks(places, places)
         return M, M[:, :0, :0] if self.T is None else self.T.of(of).blocks(places, places)
 
     def for_ascent(self, places: np.ndarray, of: np.ndarray) -> tuple[Blocks, Blocks]:
-        """Return the blocks of M and T for `with_gradient`, packed unless products alone are quicker."""
+        """Return the blocks of M and T for `with_gradient`, packed unless plain products are faster."""
         N, main = places.shape[1], self.M if self.T is None else self.T
         single = isinstance(main, matrices.Dense) and main.numbers is None
         if single and N >= MANY_NONZEROS and self.k * self.m**2 < 4 * N**2:
@@ -525,26 +530,26 @@ class Criterion(ABC):
     def times(self, M: Blocks, V: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return products of M with every component, shape (B, N, k), at the places of the fits.
 
-        `V`, shape (B, N, k), has the loadings `x`, shape (B, N), in the column of their component.
+        `V`, shape (B, N, k), contains the loadings `x`, shape (B, N), in the columns of their components.
         """
         return M.times(x) if isinstance(M, OnSupports) else M @ V
 
     @abstractmethod
     def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
-        """Return values, shape (B,), and gradients, shape (B, N), on fixed supports.
+        """Return the values of the criterion, shape (B,), and its gradients, shape (B, N), on fixed supports.
 
         `M` and `T` are from `for_ascent` or `packed`; loadings may have any length.
         """
 
     @abstractmethod
     def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> Expansion | None:
-        """Return the criterion to second order around one fit; None if its components are dependent.
+        """Return the second-order expansion around one fit; None if its components are linearly dependent.
 
         `x`, shape (N,), has unit length in each component; `M` and `T`, shape (N, N), come from `packed`.
         """
 
     def directions(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return loadings of unit length and their lengths before, shape (B, N); zeros stay zeros."""
+        """Return loadings scaled to unit length and their old lengths, shape (B, N); zeros stay zeros."""
         lengths = np.sqrt(x**2 @ self.member)
         size = matrices.divisor(lengths, lengths > 0)[:, self.owner]
         return x / size, size
@@ -554,7 +559,7 @@ class Criterion(ABC):
 
 
 class Adjusted(Criterion):
-    """Adjusted variance: the variance that each score adds to that of the earlier scores."""
+    """Adjusted variance: the sum of the variances that each score adds to the earlier scores."""
 
     exact_model = False
 
@@ -576,7 +581,7 @@ class Adjusted(Criterion):
         return (np.einsum("...ii->...i", L) * size) ** 2 * present
 
     def _of(self, variances: np.ndarray) -> np.ndarray:
-        """Return the criterion, shape (...,), of adjusted variances, shape (..., k)."""
+        """Return the criterion, shape (...,), as a function of adjusted variances, shape (..., k)."""
         return variances.sum(axis=-1)
 
     def _slopes(self, variances: np.ndarray) -> np.ndarray:
@@ -584,7 +589,7 @@ class Adjusted(Criterion):
         return np.ones(variances.shape)
 
     def _slopes_at(self, G: np.ndarray) -> np.ndarray:
-        """Return the same derivative at G = V'SV, shape (..., k, k)."""
+        """Return the derivatives of `_slopes` at G = V'SV, shape (..., k, k)."""
         return np.ones(G.shape[:-1])
 
     def _weighted_factors(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -657,14 +662,14 @@ class Adjusted(Criterion):
     ) -> np.ndarray:
         """Return half the second derivative along unit columns, shape (N, N).
 
-        r_j = |X V c_j|^2 has the derivative S V c_j c_j', and c_j changes so that the scores stay
+        Half the derivative of r_j = |X V c_j|^2 is S V c_j c_j', and c_j changes so that the scores stay
         uncorrelated with earlier scores. With Z = S V C, the entry for a of component i and b of component h
         is
 
             sum_j w_j [C_hj C_ij (S_ba - sum_{l<j} Z_bl Z_al / r_l) - Z_bj Z_aj sum_{l<j} C_hl C_il / r_l
                        - sum_{l<j} (Z_bl Z_aj C_il C_hj + Z_bj Z_al C_ij C_hl) / r_l] ,
 
-        and w_i r_i is subtracted on the diagonal because the lengths are fixed.
+        and w_i r_i is subtracted from the diagonal because the lengths are fixed.
         """
         U = (C * slopes) @ C.T
         K = U[np.ix_(self.owner, self.owner)] * M
@@ -703,8 +708,8 @@ def triangle(G: np.ndarray, jitter: float = matrices.JITTER) -> tuple[np.ndarray
     """Return C, shape (..., k, k), and the adjusted variances, shape (..., k), of G = V'SV.
 
     C is unit upper triangular. The scores XVC are uncorrelated, and their variances are the adjusted
-    variances: column i of VC is v_i minus a combination of the earlier columns. Components without loadings
-    have zeros.
+    variances: column i of VC is v_i minus a linear combination of the earlier columns. Both results are zero
+    for components without loadings.
     """
     root, diagonal = inverse_factor(G, jitter)
     return (root * diagonal[..., :, None]).mT, diagonal**2
@@ -714,7 +719,7 @@ def triangle(G: np.ndarray, jitter: float = matrices.JITTER) -> tuple[np.ndarray
 
 
 class Projected(Criterion):
-    """The share of the variance in a projection: with M = S and T = S S, on the span of the scores."""
+    """The share of the variance that a projection explains: on the span of the scores if M = S, T = S S."""
 
     exact_model = True
     squares = True
@@ -805,7 +810,7 @@ class Projected(Criterion):
 
 
 class Reconstruction(Projected):
-    """The share of the variance in the projection on the span of the loadings, with M = I and T = S."""
+    """The share of the variance that the projection on the span of the loadings explains: M = I, T = S."""
 
     squares = False
 
@@ -817,9 +822,10 @@ class Reconstruction(Projected):
 
 
 def inverse_of_gram(G: np.ndarray) -> np.ndarray:
-    """Return R'R with the R of `inverse_root`: G^-1, where no column depends on earlier ones.
+    """Return R'R for the R of `inverse_root`, which is G^-1 if no column depends on earlier columns.
 
-    In that case it takes .6 of the time of R. The squared lengths of the rows of R add up to the trace.
+    In that case this takes .6 of the time of R. The squared lengths of the rows of R add up to the trace of
+    R'R.
     """
     diagonal = G.diagonal(axis1=-2, axis2=-1)
     if diagonal.min(initial=1.0) > matrices.TINY:
@@ -839,11 +845,11 @@ def inverse_of_gram(G: np.ndarray) -> np.ndarray:
 
 
 def inverse_root(G: np.ndarray, jitter: float = matrices.JITTER) -> np.ndarray:
-    """Return R with R'R = G^-1; columns that depend on earlier ones are left out.
+    """Return R with R'R = G^-1; columns that depend on earlier columns are left out.
 
-    With G scaled to correlations, rounding of N changes the trace of R N R' by the squared length of the rows
-    of R, so this length decides which columns count as dependent. One small pivot may make all later rows
-    long: only the first column is left out at a time.
+    If G is scaled to correlations, rounding errors in N are multiplied by the squared lengths of the rows of
+    R in the trace of R N R', so this length determines which columns count as dependent. One small pivot may
+    make all later rows long, so only the first such column is left out at a time.
     """
     L, size, present = matrices.factor(G, jitter)
     root = np.linalg.inv(L)

@@ -1,9 +1,9 @@
-"""All supports of a small problem: their best fit, which a search may miss.
+"""Comparison of all supports in a small problem, whose best fit a search may miss.
 
-Good optima of PEV and the least-squares share lie far apart, so that climbs miss the best of a few hundred
-supports more often than that of many. Where there are few, all are compared. The value on given supports
-has several local optima: the result is not proven to be the best. The effects of its constants on value and
-time are measured in benchmarks/results/steering.md.
+Good optima of PEV and the least-squares share are far apart, so climbs miss the best of a few hundred
+supports more often than the best of many. If there are few supports, all are compared. The objective has
+several local optima on given supports, so the result is not proven to be the best.
+benchmarks/results/steering.md shows how the constants affect the objective and the run time.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from spcastat.search.moves import FLAT, GAIN, refined, steepness
 from spcastat.search.objectives import OBJECTIVES, Objective
 from spcastat.solvers.thresholding import fitted
 
-#: All supports are compared if there are at most so many choices of one for each component.
+#: All supports are compared if there are at most this many choices of one support for each component.
 MOST_CHOICES = 20_000
-#: Short ascents begin with the best loadings given the other components, and so many of the best fits go on
-#: to the end.
+#: Short ascents start from the best loadings given the other components; the ascents of this many of the best
+#: fits are continued until they converge.
 FULL_ASCENTS = 8
 
 
 def best_of_all_supports(criterion: Criterion, fit: Fits, measure: Callable[[np.ndarray], float]) -> Fits:
-    """Return the best fit that ascents on all supports reach; at least `fit`, which is one fit.
+    """Return the best fit that ascents on all supports reach, never worse than the single fit `fit`.
 
-    Choices of supports whose bound is not above the best known value are left out.
+    Choices of supports are skipped if their upper bound is at most the best known value.
 
     Parameters
     ----------
     criterion : Criterion
-        With `spcastat.search.joint_search.few_supports`.
+        A criterion for which `spcastat.search.joint_search.few_supports` is true.
     fit : Fits
     measure : callable
-        The value of loadings, shape (m, k), by a decomposition that is accurate for dependent scores.
+        Computes the value of loadings, shape (m, k), accurately even for linearly dependent scores.
     """
     value = float(_values(criterion, fit, measure)[0])
     threshold = value * (1.0 + GAIN)
@@ -63,14 +63,15 @@ def best_of_all_supports(criterion: Criterion, fit: Fits, measure: Callable[[np.
 
 
 def _best_after_ascents(criterion: Criterion, fits: Fits, measure: Callable[[np.ndarray], float]) -> Fits:
-    """Return the best of the fits after ascents to the end; the first of them, if none is better."""
+    """Return the best fit after the ascents have converged, or the first fit if no other is better."""
     values = _values(criterion, fits, measure)
     indices = np.append(0, 1 + distinct(values[1:], FULL_ASCENTS))
     ends = join_fits(
         [fits.subset(slice(1)), reordered(criterion, refined(criterion, fits.subset(indices), LONG))]
     )
     values = _values(criterion, ends, measure)
-    # a fit whose ascent does not end, as its components become dependent, has to be better by more
+    # if an ascent does not converge because components become dependent, its fit must be better by a larger
+    # margin
     values[1:] *= np.where(steepness(criterion, ends)[1:] > FLAT, 1.0 - VALUE_TOLERANCE, 1.0)
     best_index = int(np.argmax(values)) if values.max() > values[0] * (1.0 + GAIN) else 0
     return ends.subset(slice(best_index, best_index + 1))
@@ -79,8 +80,8 @@ def _best_after_ascents(criterion: Criterion, fits: Fits, measure: Callable[[np.
 def _values(criterion: Criterion, fits: Fits, measure: Callable[[np.ndarray], float]) -> np.ndarray:
     """Return the values of the fits, shape (B,).
 
-    Where a score varies little given the others, for its loadings, the criterion is mostly rounding, and the
-    measure takes its place.
+    If the variance of a score given the others is small for its loadings, the criterion is mostly rounding
+    error, and `measure` replaces it.
     """
     L, size, _ = matrices.factor(fits.G)
     remaining = np.einsum("bii->bi", L) * size
@@ -107,9 +108,9 @@ def _supports(criterion: Criterion, i: int) -> np.ndarray:
 
 
 def _choices(criterion: Criterion) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the supports of each component, and the choices among them that the rule allows, shape (k, n).
+    """Return the supports of each component, and the choices of them that the rule allows, shape (k, n).
 
-    If the order of components does not matter, each set of supports is there once.
+    If the order of components does not matter, each set of supports occurs once.
     """
     supports = [_supports(criterion, i) for i in range(criterion.k)]
     # components of different kinds do not change places
@@ -124,7 +125,7 @@ def _choices(criterion: Criterion) -> tuple[list[np.ndarray], np.ndarray]:
 def all_choices(supports: Sequence[np.ndarray], kinds: Sequence[int]) -> np.ndarray:
     """Return all choices of a support for each component, shape (k, n).
 
-    Components of one kind are interchangeable, so that each set of their supports occurs once.
+    Components of one kind are interchangeable, so each set of their supports occurs once.
     """
     index = np.indices([len(rows_of_component) for rows_of_component in supports]).reshape(len(supports), -1)
     for i, j in combinations(range(len(supports)), 2):
@@ -134,14 +135,14 @@ def all_choices(supports: Sequence[np.ndarray], kinds: Sequence[int]) -> np.ndar
 
 
 def places_of(supports: Sequence[np.ndarray], index: np.ndarray) -> np.ndarray:
-    """Return the supports of choices, one component after another, shape (n, N)."""
+    """Return the supports of the choices `index`, one component after another, shape (n, N)."""
     return np.concatenate(
         [rows_of_component[rows] for rows_of_component, rows in zip(supports, index, strict=True)], axis=1
     )
 
 
 def _members(criterion: Criterion, places: np.ndarray) -> np.ndarray:
-    """Return which variables each component has, shape (n, k, m)."""
+    """Return masks of the variables of each component, shape (n, k, m)."""
     membership = np.zeros((len(places), criterion.k, criterion.m), dtype=bool)
     for i, part in enumerate(criterion.parts):
         np.put_along_axis(membership[:, i], places[:, part], True, axis=1)
@@ -151,8 +152,8 @@ def _members(criterion: Criterion, places: np.ndarray) -> np.ndarray:
 def _bounds(criterion: Criterion, supports: list[np.ndarray], index: np.ndarray) -> np.ndarray:
     """Return upper bounds, shape (n,), on the values that the choices of supports allow.
 
-    Adjusted variance is at most the sum of the variances of the components. For PEV and least squares no
-    components in the union of the supports have more than the leading eigenvectors there.
+    Adjusted variance is at most the sum of the variances of the components. For PEV and least squares, no
+    components on the union of the supports exceed the leading eigenvectors on it.
     """
     if not criterion.exact_model:
         return sum(
@@ -167,19 +168,19 @@ def _bounds(criterion: Criterion, supports: list[np.ndarray], index: np.ndarray)
         return matrices.eigen(T.blocks(J, J), M)[0][:, -criterion.k :].sum(axis=1)
 
     membership = np.asarray(_members(criterion, places_of(supports, index)).any(axis=1))
-    # the ridge of B lowers eigenvalues
+    # the ridge added to B lowers the eigenvalues
     return union_bounds(membership, leading_sums) * (1.0 + VALUE_TOLERANCE)
 
 
 def union_bounds(membership: np.ndarray, leading_sums: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Return the bound of each choice of supports, shape (n,), from the union of its supports.
+    """Return an upper bound for each choice of supports, shape (n,), from the union of the supports.
 
     Parameters
     ----------
     membership : ndarray of bool, shape (n, m)
         The union of the supports of each choice.
     leading_sums : callable
-        For sets of variables of one size, shape (u, size), the sums of their leading eigenvalues, shape (u,).
+        Returns the sums of the leading eigenvalues, shape (u,), for sets of variables, shape (u, size).
     """
     unions, union_indices = np.unique(membership, axis=0, return_inverse=True)
     sizes, bounds = unions.sum(axis=1), np.empty(len(unions))
@@ -190,13 +191,13 @@ def union_bounds(membership: np.ndarray, leading_sums: Callable[[np.ndarray], np
 
 
 def _ascended(criterion: Criterion, places: np.ndarray, initial_fits: Callable[..., Fits]) -> Fits:
-    """Return fits after short ascents on supports, shape (n, N), from the loadings with which they begin."""
+    """Return fits after short ascents on supports, shape (n, N), from the loadings of `initial_fits`."""
     parts = blocks(len(places), criterion.m**2)
     return join_fits([refined(criterion, initial_fits(criterion, places[part]), SHORT) for part in parts])
 
 
 def _in_turn(criterion: Criterion, places: np.ndarray, order: range) -> Fits:
-    """Return fits whose components are the best given those before them in an order."""
+    """Return fits in which each component is the best given the components before it in `order`."""
     fits = criterion.fits(places, np.ones(places.shape))
     criterion.empty(fits, np.ones((len(fits), criterion.k), dtype=bool))
     fit_indices = np.arange(len(fits))
@@ -209,9 +210,9 @@ def _in_turn(criterion: Criterion, places: np.ndarray, order: range) -> Fits:
 
 
 def _of_variables(criterion: Criterion, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return loadings that are zero where a union of groups is filled up (see `GroupRule`).
+    """Return loadings that are zero for the variable that pads a union of groups (see `GroupRule`).
 
-    With PEV two components could differ by loadings of the variable that fills up, and ascents keep zeros.
+    For PEV, two components could otherwise differ in the loadings of this variable; ascents keep zeros.
     """
     rule = criterion.rule
     return np.where(places < len(rule.of), x, 0.0) if isinstance(rule, GroupRule) else x
@@ -220,55 +221,57 @@ def _of_variables(criterion: Criterion, places: np.ndarray, x: np.ndarray) -> np
 # --- nonnegative loadings ------------------------------------------------------------------------
 
 
-#: From so many of the best choices of supports there are ascents from so many random loadings.
+#: The number of the best choices of supports that get ascents from random loadings, and of these ascents per
+#: choice.
 PROMISING_SUPPORTS, RANDOM_LOADINGS = 1_000, 4
-#: Added to the inner products of unit loadings, so that dependent ones have an inverse. With 1e-12, values of
-#: nearly equal components were mostly rounding, and took the places of others.
+#: Added to the inner products of unit loadings, so that their matrix is invertible if loadings are dependent.
+#: With 1e-12, values of nearly equal components were mostly rounding error and displaced other fits.
 INVERSE_RIDGE = 1e-10
-#: The share of random loadings that differs between components: good optima have either different components,
-#: or nearly equal ones, whose difference is a contrast.
+#: The share of random loadings that differs between components: at good optima, components are either
+#: different or nearly equal; the difference of nearly equal components is a contrast.
 SIMILAR = (1.0, 0.1)
-#: Components this near to each other are drawn together, in so many steps, to the least distance, at which
-#: the contrast of the two has ten digits.
+#: Components closer than NEARLY_EQUAL are moved together at DRAWINGS distances down to LEAST_DISTANCE, at
+#: which their contrast still has ten digits.
 NEARLY_EQUAL, DRAWINGS, LEAST_DISTANCE = 0.3, 8, 1e-6
-#: The share of the contrast of two components that are equal but for it, in each of the two from which they
-#: go on.
+#: The size of the contrasts that are added to the common part when ascents continue in the components
+#: themselves.
 CONTRAST = 1e-3
-#: Steps of the ascents of such components by their common part and their contrasts.
+#: The number of steps of ascents in the common part and the contrasts of such components.
 CONTRAST_STEPS = 40
-#: Loadings of a fit at the end that are smaller than this share of the largest count as zero, as do
-#: directions of components.
+#: Final loadings smaller than this share of the largest loading count as zero, and so do singular values of
+#: the components.
 NEGLIGIBLE_SHARE = 1e-7
-#: The longest step of an ascent along the gradient, and the inverse of the shortest.
+#: The length of the longest step along the gradient, and the inverse of the shortest length.
 LONGEST = 1e6
-#: A step is shortened by this factor where it does not raise the lowest of the last values.
+#: A step is shortened by the factor SHORTER if it does not exceed the lowest of the last REMEMBERED_STEPS
+#: values.
 SHORTER, REMEMBERED_STEPS = 0.25, 4
 
 
 def few_choices(p: int, cards: Sequence[int]) -> bool:
-    """Return whether there are few enough choices of supports among p variables to compare all."""
+    """Return whether all choices of supports among p variables are few enough to be compared."""
     return prod(comb(p, card) for card in cards) <= MOST_CHOICES
 
 
 def best_of_all_choices(
     S: np.ndarray, cards: Sequence[int], V: np.ndarray, objective: str = "pev"
 ) -> np.ndarray:
-    """Return the nonnegative loadings of the largest objective that ascents on all supports reach.
+    """Return the nonnegative loadings with the largest objective that ascents on all supports reach.
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
         Covariance matrix.
     cards : sequence of int
-        The largest number of nonzeros of each component, with `few_choices`.
+        The largest number of nonzeros of each component; `few_choices` must be true.
     V : ndarray of shape (p, k)
-        Nonnegative unit loadings. Choices of supports whose bound is not above their value are left out.
+        Nonnegative unit loadings. Choices of supports whose upper bound is at most their value are skipped.
     objective : {"adjusted", "pev", "least_squares"}
 
     Returns
     -------
     ndarray of shape (p, k)
-        Unit loadings; V itself, if none are better.
+        Unit loadings; V itself if none is better.
     """
     problem = _NonnegativeProblem(S / np.trace(S), tuple(cards), OBJECTIVES[objective])
     places, bounds = problem.choices()
@@ -290,7 +293,7 @@ def best_of_all_choices(
         x = (1.0 - size) * np.take_along_axis(common, places[promising], axis=1)
         x += size * rng.exponential(size=x.shape)
         ends.append(problem.ascended(places[promising], x, SHORT))
-    # the adjusted variance does not rise as components become equal
+    # adjusted variance does not increase as components become equal
     k = 0 if OBJECTIVES[objective].ordered else len(cards)
     for group in chain.from_iterable(combinations(range(k), m) for m in range(2, k + 1)):
         supports = problem.members(places[promising])[:, list(group)]
@@ -319,7 +322,7 @@ class _Ends:
 
 @dataclass(frozen=True, eq=False)
 class _NonnegativeProblem:
-    """A covariance matrix of total variance one, the most nonzeros of each component, and the objective."""
+    """A covariance matrix of total variance one, the largest cardinalities, and the objective."""
 
     S: np.ndarray
     cards: tuple[int, ...]
@@ -331,7 +334,7 @@ class _NonnegativeProblem:
 
     @cached_property
     def root(self) -> np.ndarray:
-        """The symmetric root of the covariance matrix: rows with this covariance matrix."""
+        """The symmetric square root of the covariance matrix, used as rows with this covariance matrix."""
         return symmetric_root(self.S)
 
     @property
@@ -346,9 +349,9 @@ class _NonnegativeProblem:
     def choices(self) -> tuple[np.ndarray, np.ndarray]:
         """Return all choices of supports, shape (n, N), and upper bounds on their values, shape (n,).
 
-        No components in the union of supports have more than the leading eigenvectors there, and no scores
-        explain more than the leading combinations of its variables. Components of the same cardinality may
-        change places, unless the value depends on their order.
+        No components on the union of supports have a larger PEV than the leading eigenvectors on it, and no
+        scores explain more than the best linear combinations of its variables. Components of the same
+        cardinality may change places unless the value depends on their order.
         """
         p, k = len(self.S), len(self.cards)
         supports = [np.array(list(combinations(range(p), card))) for card in self.cards]
@@ -375,7 +378,7 @@ class _NonnegativeProblem:
         return V
 
     def values_of(self, V: np.ndarray) -> np.ndarray:
-        """Return the objective of loadings, shape (B, k, p), accurate also for dependent components."""
+        """Return the objective for loadings, shape (B, k, p), accurately even for dependent components."""
         if self.aim.ordered:
             triangles = np.linalg.qr(self.root @ V.mT, mode="r")
             return np.asarray((np.einsum("bii->bi", triangles) ** 2).sum(axis=1))
@@ -387,7 +390,7 @@ class _NonnegativeProblem:
         return np.asarray((np.einsum("bip,pq,biq->bi", Q[2], self.S, Q[2]) * rank).sum(axis=1))
 
     def in_turn(self, places: np.ndarray) -> np.ndarray:
-        """Return the positive parts of loadings on supports, each the best given those before: (B, N)."""
+        """Return positive parts of loadings, shape (B, N), each component the best given earlier ones."""
         x = np.empty(places.shape)
         residual = np.broadcast_to(self.S, (len(places), *self.S.shape))
         batch = np.arange(len(places))[:, None]
@@ -409,7 +412,7 @@ class _NonnegativeProblem:
         steps: int,
         bounds: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> _Ends:
-        """Return the ends of ascents from loadings x within bounds, shape (B, N): by default nonnegative."""
+        """Return the ends of ascents from loadings x, shape (B, N), within bounds, by default x >= 0."""
         if bounds is None:
             bounds = np.zeros(x.shape), np.full(x.shape, np.inf)
         return _concatenation(
@@ -420,11 +423,11 @@ class _NonnegativeProblem:
         )
 
     def members(self, places: np.ndarray) -> np.ndarray:
-        """Return whether each variable is in the support of each component, shape (B, k, p)."""
+        """Return a mask of the variables in the support of each component, shape (B, k, p)."""
         return self.dense(_Ends(places, np.ones(places.shape), np.empty(0))) > 0.0
 
     def nearly_equal(self, places: np.ndarray, group: tuple[int, ...], rng: np.random.Generator) -> _Ends:
-        """Return the ends of ascents from random loadings with some components equal but for contrasts."""
+        """Return ends of ascents from random loadings; the components of `group` differ only by contrasts."""
         other_numbers = [number for number in range(len(self.cards)) if number not in group]
         supports = [places[:, self.parts[number]] for number in (*group, *other_numbers)]
         problem = _ContrastProblem(
@@ -456,10 +459,10 @@ class _NonnegativeProblem:
     def _ascended(
         self, places: np.ndarray, x: np.ndarray, steps: int, lower: np.ndarray, upper: np.ndarray
     ) -> _Ends:
-        """Return the ends of projected steps along the gradient.
+        """Return the ends of ascents by projected steps along the gradient.
 
-        The length of a step is that of Barzilai and Borwein, and a step must raise the lowest of the last
-        values (Birgin, Martinez and Raydan, 2000).
+        Steps have Barzilai-Borwein lengths, and each must exceed the lowest of the last values (Birgin,
+        Martinez and Raydan, 2000).
         """
         own_blocks = self._blocks(places)
         x = self._projected(x, lower, upper)
@@ -490,7 +493,7 @@ class _NonnegativeProblem:
         return (self.owner[:, None] == np.arange(len(self.cards))).astype(float)
 
     def _blocks(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the blocks, shape (B, N, N), at the places: for PEV those of S and of the identity."""
+        """Return the blocks, shape (B, N, N), at the places; for PEV, of S and of the identity."""
         if not self.aim.reconstructs:
             return self.criterion.packed(places)
         S_blocks = self.S[places[:, :, None], places[:, None, :]]
@@ -514,26 +517,26 @@ class _NonnegativeProblem:
         return np.asarray(x / lengths[:, self.owner])
 
     def finished(self, fits: _Ends) -> np.ndarray:
-        """Return unit loadings, shape (B, k, p), after ascents to the end and Newton steps.
+        """Return unit loadings, shape (B, k, p), after ascents to convergence and Newton steps.
 
-        The ascents are those of L-BFGS-B, which follow the narrow ridges where components become equal, if
-        rounding does not stop them. No value decreases.
+        The ascents use L-BFGS-B, which follows the narrow ridges along which components become equal until
+        rounding stops it. No value decreases.
         """
         ends = self.dense(fits)
         for b, start in enumerate(ends):
             V = self._at_end(fits.places[b], fits.x[b])
             polished = fitted(Gram(self.S), V.T, nonneg=True) if self.aim.reconstructs else None
             trials = np.array([start, V, *([] if polished is None else [polished.T])])
-            # of equal values the last, with the most digits
+            # among equal values take the last, whose loadings are the most accurate
             values = self.values_of(trials)
             best_number = np.flatnonzero(values >= values.max() * (1.0 - ROUNDING))[-1]
             ends[b] = self._with_contrasts(self._drawn_together(trials[best_number]), fits.places[b])
         return ends
 
     def _drawn_together(self, V: np.ndarray) -> np.ndarray:
-        """Return unit loadings, shape (k, p), with nearly equal components nearer, where the value rises.
+        """Return unit loadings, shape (k, p), with nearly equal components moved together if this is better.
 
-        Where the value rises without an end as components become equal, ascents end far from its limit.
+        If the value keeps increasing as components become equal, ascents end far from its supremum.
         """
         for i, j in combinations(range(len(V)), 2):
             pair = V[[i, j]]
@@ -551,7 +554,7 @@ class _NonnegativeProblem:
         return V
 
     def _with_contrasts(self, V: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return unit loadings, shape (k, p), with three or more nearly equal components by their contrasts.
+        """Return unit loadings, shape (k, p), after fitting three or more nearly equal ones by contrasts.
 
         See :class:`_ContrastProblem`.
         """
@@ -606,7 +609,7 @@ class _NonnegativeProblem:
 
     def _at_end(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return unit loadings, shape (k, p), at the end of an ascent on given supports."""
-        from scipy.optimize import fmin_l_bfgs_b  # imported late, as few fits need it
+        from scipy.optimize import fmin_l_bfgs_b  # imported here, as few fits need it
 
         V = np.zeros((len(self.cards), len(self.S)))
 
@@ -636,35 +639,35 @@ class _NonnegativeProblem:
 
 @dataclass(frozen=True, eq=False)
 class _ContrastProblem(_NonnegativeProblem):
-    """Components c + e a_i that become equal, for small e, beside others that are not.
+    """Components c + e a_i, which become equal as e tends to zero, and other components.
 
-    Their span becomes that of the common part c, with nonnegative loadings on common variables, and of the
-    differences of the a_i, which are of any sign on common variables and nonnegative on others. Ascents of c
-    and the a_i are well conditioned where those of the components are not.
+    In the limit, their span is the span of the common part c, which has nonnegative loadings on common
+    variables, and of the differences of the a_i, which have any sign on common variables and are nonnegative
+    on others. Ascents in c and the a_i are well conditioned; ascents in the components are not.
 
     Attributes
     ----------
     cards : tuple of int
-        Those of c, of each a_i, and of the other components.
+        The cardinalities of c, of each a_i, and of the other components.
     m : int
-        The number of the a_i.
+        The number of vectors a_i.
     """
 
     m: int
 
     @cached_property
     def part(self) -> np.ndarray:
-        """The part of each loading, shape (N,): 0 for c, 1 for the a_i, and further ones for the others."""
+        """The part of each loading, shape (N,): 0 for c, 1 for the a_i, and 2, 3, ... for the others."""
         return np.maximum(self.owner - self.m + 1, (self.owner > 0).astype(int))
 
     @cached_property
     def member(self) -> np.ndarray:
-        """The signs with which the loadings are in c, the differences, and the others, shape (N, k)."""
+        """The sign of each loading in c, the differences and the other components, shape (N, k)."""
         return self.span[:, self.owner].T
 
     @property
     def span(self) -> np.ndarray:
-        """The components that span the same space, as sums of c, the a_i and the others: shape (k, k + 1)."""
+        """Coefficients of c, the a_i and the others in a basis of their limiting span, shape (k, k + 1)."""
         count, m = len(self.cards), self.m
         span = np.eye(count - 1, count)
         span[1:m, m] = -1.0
@@ -683,7 +686,7 @@ class _ContrastProblem(_NonnegativeProblem):
     def _projected(
         self, x: np.ndarray, lower: np.ndarray | float = 0.0, upper: np.ndarray | float = np.inf
     ) -> np.ndarray:
-        """Return loadings within bounds, shape (B, N), with each part at unit length."""
+        """Return loadings within bounds, shape (B, N), with each part scaled to unit length."""
         x = np.clip(x, lower, upper)
         of_part = (self.part[:, None] == np.arange(self.part.max() + 1)).astype(float)
         lengths = np.sqrt((x**2 @ of_part).clip(min=np.finfo(float).tiny))
@@ -695,7 +698,7 @@ def _ratio_and_slope(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return tr (W'MW)^-1 W'TW, shape (B,), and half its gradient, (B, N), for W = x member.
 
-    T and M have the shape (B, N, N), and `member` (N, k).
+    T and M have shape (B, N, N), and `member` has shape (N, k).
     """
     W = x[:, :, None] * member
     TW, MW = T @ W, M @ W
@@ -713,5 +716,5 @@ def _concatenation(parts: Sequence[_Ends]) -> _Ends:
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
-    """Return the rows of x at unit length."""
+    """Return the rows of x scaled to unit length."""
     return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))

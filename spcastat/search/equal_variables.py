@@ -1,9 +1,9 @@
-"""Which of several equally good variables a fit has: the first one, not the one that rounding favours.
+"""Choice between equally good variables: a fit includes the first, whatever rounding favours.
 
 Scaled variables have equal variances. Equal variables can be exchanged in all loadings (`first_of_equals`). A
-component of one variable has the loading one, and its share of PEV is the variance of its variable, where the
-other components do not have that; others may tie with it (`first_single_variables`), and so may their order
-(`first_order`).
+component with a single variable has the loading one. If no other component includes this variable, it adds
+its variance to PEV; other variables may tie with it (`first_single_variables`), and the order of such
+components may be tied, too (`first_order`).
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ from spcastat.search.grouped import GroupRule
 # --- equal variables ------------------------------------------------------------------------------
 
 
-#: Columns of the covariance matrix that are compared at once; few variables are left after the first ones.
+#: The number of columns of the covariance matrix compared at a time; few candidates remain after the first
+#: columns.
 COMPARED_COLUMNS = 8
 
 
 def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None) -> np.ndarray:
-    """Return equally good loadings in which the first of equal variables are used first.
+    """Return equally good loadings in which, among equal variables, the first ones are used.
 
-    Two variables are equal if exchanging them changes the covariance matrix by rounding only. All measures of
-    the loadings are then the same, and rounding would choose between the variables.
+    Two variables are equal if exchanging them changes the covariance matrix only by rounding. All measures of
+    the loadings are then the same, and rounding would determine which variable is used.
 
     Parameters
     ----------
     op : Operator
     V : ndarray of shape (p, k)
     rule : SupportRule, optional
-        Variables for which it has different restrictions are not equal.
+        Variables with different restrictions are not equal.
 
     Returns
     -------
@@ -67,7 +68,8 @@ def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None
     V = V.copy()
     for group in groups:
         rows = V[group]
-        # lexsort takes the last key first: supports in the order of components, then absolute loadings
+        # the last key of lexsort is the primary one: supports in the order of components, then absolute
+        # loadings
         sizes = -np.abs(rows).T.round(9)
         V[group] = rows[np.lexsort([*sizes[::-1], *(rows == 0).T[::-1]])]
     return V
@@ -99,7 +101,7 @@ def _equals(
 def _width(
     variances: np.ndarray, other_variances: np.ndarray, variance: float, largest: np.ndarray
 ) -> np.ndarray:
-    """Return how far covariances of two variables may differ and still tie, a row for each of `variances`."""
+    """Return the largest difference of covariances that counts as a tie, a row for each of `variances`."""
     size = np.sqrt(variances.clip(min=0.0))
     return tie_width(np.outer(size, np.sqrt(np.maximum(other_variances, variance))), largest)
 
@@ -108,9 +110,10 @@ def _width(
 
 
 def single_variables(op: Operator, k: int) -> np.ndarray:
-    """Return the loadings, shape (p, k), of the k variables that have the largest PEV: the sum of variances.
+    """Return the loadings, shape (p, k), of the k single variables with the largest PEV.
 
-    Of equal variances it takes the first variable that the earlier ones do not determine.
+    These are the variables with the largest variances. Among equal variances, the first variable that is not
+    a linear combination of the earlier ones is used.
     """
     variances, V = op.diagonal().astype(float), np.zeros((op.p, k))
     for i in range(k):
@@ -120,7 +123,7 @@ def single_variables(op: Operator, k: int) -> np.ndarray:
 
 
 def first_single_variables(op: Operator, V: np.ndarray, rule: SupportRule | None = None) -> np.ndarray:
-    """Return loadings of equal PEV in which components of one variable have the first that tie.
+    """Return loadings of equal PEV in which single-variable components use the first tied variables.
 
     Parameters
     ----------
@@ -128,7 +131,7 @@ def first_single_variables(op: Operator, V: np.ndarray, rule: SupportRule | None
     V : ndarray of shape (p, k)
         Unit loadings.
     rule : SupportRule, optional
-        What the components may have. Loadings with a rule for groups of variables are returned as they are.
+        The supports that are allowed. Loadings with a rule for groups of variables are returned unchanged.
 
     Returns
     -------
@@ -138,7 +141,7 @@ def first_single_variables(op: Operator, V: np.ndarray, rule: SupportRule | None
     if not singles or isinstance(rule, GroupRule):
         return V
     S, first_V = symmetric(op.block(np.arange(op.p))), V
-    for _ in singles:  # one may take the variable that another leaves
+    for _ in singles:  # a component may use the variable that another gives up
         previous_V, V = V, V.copy()
         for i in singles:
             other_loadings = np.delete(V, i, axis=1)
@@ -150,21 +153,21 @@ def first_single_variables(op: Operator, V: np.ndarray, rule: SupportRule | None
             V[:, singles] = _in_order(S, V[:, singles])
         if (previous_V == V).all():
             break
-    # gains beside nearly equal components may be rounding
+    # gains given nearly equal components may be rounding errors
     values = [cumulative_pev(loadings, op)[-1] for loadings in (first_V, V)]
     return V if values[1] >= values[0] * (1.0 - RELATIVE) else first_V
 
 
 def first_order(op: Operator, V: np.ndarray, cards: tuple[int, ...] | None = None) -> np.ndarray:
-    """Return loadings in which neighbouring components of one variable that tie are ascending.
+    """Return loadings in which tied neighbouring components of one variable are in ascending order.
 
     Parameters
     ----------
     op : Operator
     V : ndarray of shape (p, k)
-        Unit loadings. Components tie if they add equal variances to those before them.
+        Unit loadings. Components tie if they add equal variances to the earlier components.
     cards : tuple of int, optional
-        The cardinalities asked for; those of neighbours must be equal.
+        The requested cardinalities; only neighbours with equal ones are exchanged.
     """
     singles = np.count_nonzero(V, axis=0) == 1
     pairs = [i for i in range(V.shape[1] - 1) if singles[i] and singles[i + 1]]
@@ -172,10 +175,10 @@ def first_order(op: Operator, V: np.ndarray, cards: tuple[int, ...] | None = Non
     if not pairs:
         return V
     G, order, variables = op.products(V), np.arange(V.shape[1]), np.abs(V).argmax(axis=0)
-    for _ in pairs:  # as in sorting by exchanges of neighbours
+    for _ in pairs:  # as in bubble sort
         for i in pairs:
             pair, earlier = order[[i, i + 1]], order[:i]
-            # the variances that the two add to those before them
+            # the variances that the two components add to the earlier ones
             covariances = G[np.ix_(earlier, pair)]
             solution = np.linalg.lstsq(G[np.ix_(earlier, earlier)], covariances, rcond=SUM_ROUNDING)[0]
             gains = G[pair, pair] - (covariances * solution).sum(axis=0)
@@ -196,7 +199,7 @@ def _gains(S: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 
 def _admissible(rule: SupportRule | None, i: int, other_loadings: np.ndarray) -> np.ndarray:
-    """Return which variables component i may have beside loadings of the others, shape (p,)."""
+    """Return a mask of the variables that component i may include given the other loadings, shape (p,)."""
     if rule is None:
         return np.ones(len(other_loadings), dtype=bool)
     if rule.must[i].any():
@@ -206,7 +209,7 @@ def _admissible(rule: SupportRule | None, i: int, other_loadings: np.ndarray) ->
 
 
 def _in_order(S: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Return components of one variable, shape (p, m), in which those of equal variance are ascending."""
+    """Return single-variable components, shape (p, m), ascending among equal variances."""
     variables, V = np.asarray(V.argmax(axis=0)), np.zeros_like(V)
     variances = np.asarray(S.diagonal()[variables])
     for variance in variances:
@@ -217,14 +220,14 @@ def _in_order(S: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 
 def _first_of_largest(op: Operator, gains: np.ndarray, V: np.ndarray) -> int:
-    """Return the first variable of largest gain, if possible one that the scores of V do not determine."""
+    """Return the first variable of largest gain that the scores of V do not determine, if there is one."""
     largest = gains.max()
     ties = np.flatnonzero(gains >= largest - tie_width(largest, largest)).tolist()
     return int(next(_undetermined(op, V, ties), ties[0]))
 
 
 def _undetermined(op: Operator, V: np.ndarray, variables: list[int]) -> Iterator[int]:
-    """Yield the variables of which regression on the scores of V leaves more than rounding."""
+    """Yield the variables whose residual variance in regression on the scores of V exceeds rounding."""
     used = np.flatnonzero(V.any(axis=1))
     for j in variables:
         if not used.size:

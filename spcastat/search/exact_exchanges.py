@@ -1,13 +1,13 @@
-"""Exchanges of single variables of fits under a constraint, ranked by the values that they lead to.
+"""Exchanges of single variables under a constraint, ranked by a second-order model of their values.
 
 To second order a change d of the loadings x, with the linear constraints J'd = 0, changes half the value by
-g'd + d'W d / 2, where g and W are derivatives of the Lagrangian. In an exchange of variable a for b in one
-component d_a = -x_a, d_b is free, and so are all other loadings, also those of the other components. The
-matrix K = [[W, J], [J', 0]] is inverted once for a fit; an exchange borders it with the row of b, and the
-equation for d_a with another, which takes a few products.
+g'd + d'W d / 2, where g and W are derivatives of the Lagrangian. When variable b replaces variable a in one
+component, d_a = -x_a, while d_b and all other loadings, in all components, are free. The matrix K = [[W, J],
+[J', 0]] is inverted once for each fit; an exchange adds a row and column for b and another for the equation
+for d_a, which takes a few products.
 
-The exchange with the largest gain, of fits of six problems, had the places 5 to 298 in a ranking by a
-penalised criterion with the loadings of the other components fixed. In this one it has the places 0 to 7,
+For fits of six problems, the exchange with the largest gain was in places 5 to 298 of a ranking by a
+penalised criterion with the loadings of the other components fixed. In this ranking it is in places 0 to 7,
 mostly 0.
 """
 
@@ -21,9 +21,9 @@ from spcastat.search.criteria import SupportRule
 from spcastat.search.exact_loadings import ExactLoadings, Problem
 from spcastat.search.matrices import ranked_entries
 
-#: Curvatures of the model of at most this share of the largest variance count as so much.
+#: The smallest absolute curvature of the model; the total variance is one.
 LEAST_CURVATURE = 1e-4
-#: Eigenvalues of K below this share of the largest count as zero: those of dependent constraints.
+#: Eigenvalues of K below this share of the largest count as zero; they belong to dependent constraints.
 DEPENDENT_CONSTRAINTS = 1e-11
 
 
@@ -38,14 +38,14 @@ def best_exchanges(
     places, x : ndarray of shape (n, N)
         Fits that meet the constraint.
     count : int
-        Exchanges of a fit, at most.
+        Largest number of exchanges of a fit.
     rule : SupportRule, optional
 
     Returns
     -------
     places, x : ndarray of shape (n, L, N)
-        Variables, ascending in each component, and the loadings of the model. A fit with fewer exchanges that
-        are possible has itself in their place.
+        Variables, ascending in each component, and the loadings of the model. If fewer exchanges of a fit are
+        possible, the fit itself fills the remaining places.
     """
     model = _Model(loadings, places, x)
     n, N = x.shape
@@ -72,7 +72,7 @@ def best_exchanges(
 
 
 def _admissible(loadings: ExactLoadings, places: np.ndarray, i: int, rule: SupportRule | None) -> np.ndarray:
-    """Return whether a variable may take the place of a loading of component i, shape (n, m, N)."""
+    """Return whether each variable may replace each loading of component i, shape (n, m, N)."""
     n, m = len(places), len(loadings.S)
     used, other_variables = np.zeros((n, m), dtype=bool), np.zeros((n, m), dtype=bool)
     of_component = loadings.owner == i
@@ -99,7 +99,7 @@ class _Model:
         self.inverse = np.linalg.pinv(K, rcond=DEPENDENT_CONSTRAINTS, hermitian=True)
 
     def bordered(self, entering: np.ndarray, component: np.ndarray) -> _ModelsOfExchanges:
-        """Return the models with one more loading, of a variable and a component, each of shape (n, R)."""
+        """Return the models with an additional loading; `entering` and `component` have shape (n, R)."""
         loadings, derivatives = self.loadings, self.derivatives
         fits = np.arange(len(self.x))[:, None]
         pairs = entering[:, :, None], self.places[:, None]
@@ -130,15 +130,15 @@ class _Model:
 
 @dataclass(frozen=True, eq=False)
 class _ModelsOfExchanges:
-    """The models of n fits, each with one of R further loadings.
+    """The models of n fits, each with one of R additional loadings.
 
     Attributes
     ----------
     model : _Model
     slope, curvature : ndarray of shape (n, R)
-        Derivatives for the further loading; the second with all other loadings at their best.
+        First and second derivative for the additional loading; the second with all other loadings optimal.
     solved : ndarray of shape (n, R, N + q)
-        The products of its row with the inverse of K.
+        The products of the row of the additional loading with the inverse of K.
     """
 
     model: _Model
@@ -154,7 +154,7 @@ class _ModelsOfExchanges:
         return self.slope[:, :, None] * new_loading - force * present
 
     def loadings_without(self, leaving: np.ndarray) -> np.ndarray:
-        """Return the loadings with the further one in the place of one each, shape (n, R, N)."""
+        """Return the loadings after each additional loading replaces one in `leaving`, shape (n, R, N)."""
         x, N = self.model.x, self.model.x.shape[1]
         positions = leaving[:, :, None]
         fits = np.arange(len(x))[:, None]
@@ -169,12 +169,12 @@ class _ModelsOfExchanges:
     def _forces(
         self, solved: np.ndarray, diagonal: np.ndarray, present: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the multipliers of the equations d_a = -x_a, and the further loadings, shape (n, R, c)."""
+        """Return the multipliers of the equations d_a = -x_a and the additional loadings, shape (n, R, c)."""
         slope, curvature = self.slope[:, :, None], self.curvature[:, :, None]
         force = (-present - slope * solved / curvature) / _falling(diagonal + solved**2 / curvature)
         return force, -(slope + force * solved) / curvature
 
 
 def _falling(curvature: np.ndarray) -> np.ndarray:
-    """Return second derivatives as those of a maximum."""
+    """Return second derivatives with negative signs, bounded away from zero."""
     return -np.maximum(np.abs(curvature), LEAST_CURVATURE)

@@ -1,10 +1,11 @@
-"""Loadings on given supports that meet a constraint to rounding, by Newton's method on the constraints.
+"""Loadings on given supports that meet a constraint up to rounding, computed by Newton steps.
 
 The unknowns are the nonzero loadings x of a fit. The constraints h(x) = 0 are v_i'M v_j = 0 for any two
-components and v_j'B v_j = 1, where B is S if values are quotients v'SSv / v'Sv, and else the identity; J has
-their gradients as columns. Gauss-Newton steps of least norm return to the constraints. Along them, a step
-maximises the quadratic model of the Lagrangian, with half the Hessian W = A - sum_j l_j B_j - sum_{i<j} l_ij
-M_ij, in the null space of J'. Eigenvalues of W are taken in absolute value, so that the step ascends.
+components and v_j'B v_j = 1, where B is S if values are quotients v'SSv / v'Sv, and otherwise the identity;
+the columns of J are the gradients of h. Minimum-norm Gauss-Newton steps return to the constraints. Along the
+constraints, a step maximises the quadratic model of the Lagrangian, with half the Hessian W = A - sum_j l_j
+B_j - sum_{i<j} l_ij M_ij, in the null space of J'. The absolute values of the eigenvalues of W are used, so
+that the step ascends.
 """
 
 from __future__ import annotations
@@ -18,23 +19,25 @@ from spcastat.linalg.eigenvectors import ROUNDING
 from spcastat.search.constraints import Constraint
 from spcastat.search.objectives import Objective
 
-#: Fits whose largest violation stays above this do not meet the constraints.
+#: A fit whose largest violation remains above this does not meet the constraints.
 NOT_MET = 1e-11
-#: The same in rough ascents: steps square the error, so that the last one is left out.
+#: The same in rough ascents, which omit the last step because each step squares the error.
 ROUGHLY_MET = 1e-8
-#: Steps back to the constraints at most: from any loadings, and after a step along them.
+#: The largest number of steps back to the constraints, from arbitrary loadings and after a step along them.
 RETURNS, SHORT_RETURNS = 40, 8
-#: The ridge of least-norm steps, as a share of the squared length of a constraint's gradient.
+#: The ridge in minimum-norm steps, as a share of the squared length of a constraint's gradient.
 LEAST_NORM_RIDGE = 1e-13
-#: The smallest eigenvalue of a step's quadratic model, as a share of the largest.
+#: The smallest eigenvalue in the quadratic model of a step, as a share of the largest.
 CURVED = 1e-3
-#: An ascent ends at a gradient of this share, or at a rise of this share of the value.
+#: An ascent ends if the gradient along the constraints is at most a share SLOPE_SHARE of the gradient, or if
+#: the value rises by at most a share RISE.
 SLOPE_SHARE, RISE = 1e-12, 1e-13
 #: The share of a value that counts as rounding.
 VALUE_ROUNDING = 1e-15
-#: Lengths of steps that are tried in turn.
+#: The multiples of a step that are tried in turn.
 LENGTHS = (1.0, 0.4, 0.16, 0.06, 0.02, 0.005, 0.001, 0.0002)
-#: A rough ascent ends at a rise of this share, and tries so many lengths: half of the time of a search.
+#: A rough ascent ends if the value rises by at most a share ROUGH_RISE, and tries only ROUGH_LENGTHS
+#: multiples, which halves the time of a search.
 ROUGH_RISE, ROUGH_LENGTHS = 1e-5, 3
 #: Loadings below this are zero.
 ZERO = 1e-9
@@ -65,11 +68,11 @@ class ExactLoadings:
         pairs = np.array(list(combinations(range(k), 2)), dtype=int).reshape(-1, 2)
         self.pair_first, self.pair_second = pairs.T
 
-    @np.errstate(over="ignore", invalid="ignore")  # steps that diverge are found by their errors
+    @np.errstate(over="ignore", invalid="ignore")  # diverging steps are detected by their errors
     def best_loadings(
         self, places: np.ndarray, x: np.ndarray, steps: int, rough: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the loadings to which ascents lead from given ones.
+        """Return the loadings at the ends of ascents from given loadings.
 
         Parameters
         ----------
@@ -83,11 +86,11 @@ class ExactLoadings:
         Returns
         -------
         x : ndarray of shape (n, N)
-            Of unit length in each component.
+            Loadings, of unit length in each component.
         values : ndarray of shape (n,)
             Minus infinity if no loadings that meet the constraint were found.
         slopes : ndarray of shape (n,)
-            The length of the gradient along the constraints, as a share of that of the gradient.
+            The length of the gradient along the constraints, as a share of the length of the gradient.
         """
         problem = Problem(self, places)
         x = problem.with_lengths(x)
@@ -116,20 +119,20 @@ class ExactLoadings:
 
 @dataclass(frozen=True, eq=False)
 class Lagrangian:
-    """Half the value minus the products of multipliers and constraints, at loadings of n fits.
+    """Derivatives of half the value minus multipliers times constraints, at the loadings of n fits.
 
     Attributes
     ----------
     gradient, slope : ndarray of shape (n, N)
-        Half the gradient of the value, and what the constraints leave of it.
+        Half the gradient of the value, and its component along the constraints.
     J : ndarray of shape (n, N, q)
         The gradients of the constraints.
     W : ndarray of shape (n, N, N)
         Second derivatives.
     of_pairs : ndarray of shape (n, k, k)
-        The multipliers of v_i'M v_j, and zeros in the diagonal.
+        The multipliers of v_i'M v_j, with zeros on the diagonal.
     of_squares : ndarray of shape (n, k)
-        Twice those of v_j'B v_j.
+        Twice the multipliers of v_j'B v_j.
     """
 
     gradient: np.ndarray
@@ -141,7 +144,7 @@ class Lagrangian:
 
 
 class Problem:
-    """The matrices of n fits at their places, each of shape (n, N, N)."""
+    """The blocks of the matrices at the places of n fits, each of shape (n, N, N)."""
 
     def __init__(self, loadings: ExactLoadings, places: np.ndarray):
         self.loadings = loadings
@@ -175,9 +178,9 @@ class Problem:
         return _PairProducts(self, x).violations()
 
     def returned(self, x: np.ndarray, returns: int, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return loadings that meet the constraints, near given ones, and whether they do.
+        """Return loadings near x that meet the constraints, and a mask of the fits for which they do.
 
-        Violations up to `tolerance` need no further step.
+        No further step is taken once violations are at most `tolerance`.
         """
         x, products = x.copy(), _PairProducts(self, x)
         largest = products.violations().max(axis=1, initial=0.0)
@@ -190,7 +193,7 @@ class Problem:
             trial = x[active] - _times(J, _solved(J, products.constraints()[:, :, None])[:, :, 0])
             trial_products = _PairProducts(sub, trial)
             errors = trial_products.violations().max(axis=1)
-            # rounding is reached if an error that meets the constraints falls no more
+            # the error is down to rounding if it meets the constraints and no longer decreases
             is_final = (errors <= tolerance) | (largest[active] <= NOT_MET) & (errors > 0.5 * largest[active])
             lower = (errors <= largest[active]) | (largest[active] > NOT_MET)
             x[active[lower]], largest[active[lower]] = trial[lower], errors[lower]
@@ -222,7 +225,7 @@ class Problem:
         return Lagrangian(gradient, gradient - _times(J, multipliers), J, _symmetric(W), weights, of_squares)
 
     def direction(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the steps of the quadratic model, and the share of the gradient along the constraints."""
+        """Return the steps of the quadratic model, and the gradient's share along the constraints."""
         lagrangian = self.lagrangian(x)
         gradient, slope, J, W = lagrangian.gradient, lagrangian.slope, lagrangian.J, lagrangian.W
         P = np.eye(x.shape[1]) - J @ _solved(J, J.mT)
@@ -241,14 +244,14 @@ class Problem:
         lengths: tuple[float, ...],
         tolerance: float,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first loadings on the lengths of the step that are better, and their values."""
+        """Return the first better loadings among the multiples of the step, and their values."""
         x, values = x.copy(), values.copy()
         open_fits = np.arange(len(x))
         for length in lengths:
             sub = self.subset(open_fits)
             trial, met = sub.returned(x[open_fits] + length * direction[open_fits], SHORT_RETURNS, tolerance)
             trial_values = np.where(met, sub.value(trial), -np.inf)
-            # a last step that is lost in rounding still makes the gradient smaller
+            # a last step whose gain is lost in rounding still reduces the gradient
             is_higher = trial_values > values[open_fits] * (1.0 - VALUE_ROUNDING)
             at = open_fits[is_higher]
             x[at], values[at] = trial[is_higher], trial_values[is_higher]
@@ -259,7 +262,7 @@ class Problem:
 
 
 class _PairProducts:
-    """The products of the constraints at loadings of n fits: MV, Bx, v_i'M v_j and v_j'B v_j.
+    """The products in the constraints at the loadings of n fits: MV, Bx, v_i'M v_j and v_j'B v_j.
 
     Parameters
     ----------
@@ -312,7 +315,7 @@ def _symmetric(A: np.ndarray) -> np.ndarray:
 def _solved(J: np.ndarray, H: np.ndarray) -> np.ndarray:
     """Return Y with J'J Y = H, shape (n, q, r), for J of shape (n, N, q), with columns of unit length.
 
-    A ridge takes the place of the pseudoinverse where constraints are dependent.
+    A ridge replaces the pseudoinverse if constraints are dependent.
     """
     lengths = np.sqrt((J**2).sum(axis=1))
     sizes = np.where(lengths > 0, lengths, 1.0)[:, :, None]

@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 class GroupRule(SupportRule):
     """The support of component i is a union of `counts[i]` of g groups.
 
-    All supports of a component are arrays of the same length, that of its largest union (see `rooms`). A
-    smaller union is filled up with p, the index of one further variable that is always zero (see
-    `with_zero`). Its loading is zero, too, as it adds to no criterion.
+    All supports of a component are arrays of the same length, the size of its largest union (see `rooms`). A
+    smaller union is padded with p, the index of an additional variable that is always zero (see `with_zero`).
+    The loading of this variable is also zero, as it contributes to no criterion.
 
     Attributes
     ----------
     of : ndarray of int, shape (p,)
-        The group of each variable; `may` and `must` have one value for each group.
+        The group of each variable; `may` and `must` are constant within each group.
     counts : tuple of int
-        Groups of each component.
+        The number of groups of each component.
     """
 
-    of: NDArray[np.int_] = None  # type: ignore[assignment]  # the fields before have defaults
+    of: NDArray[np.int_] = None  # type: ignore[assignment]  # the inherited fields have defaults
     counts: tuple[int, ...] = ()
 
     @cached_property
     def member(self) -> np.ndarray:
-        """Which group each variable belongs to: ones and zeros, shape (p, g)."""
+        """Indicators of the groups, shape (p, g): ones and zeros."""
         return (self.of[:, None] == np.arange(self.of.max() + 1)).astype(float)
 
     @cached_property
     def groups(self) -> SupportRule:
-        """The rule for groups instead of variables."""
+        """The same rule for groups instead of variables."""
         first_members = self.member.argmax(axis=0)
         return SupportRule(self.may[:, first_members], self.must[:, first_members], self.disjoint)
 
@@ -69,13 +69,13 @@ class GroupRule(SupportRule):
         return places, unit(np.where(places < len(self.of), np.take_along_axis(W, places, axis=-1), 0.0))
 
     def places(self, groups: np.ndarray, room: int) -> np.ndarray:
-        """Return the variables of the `groups`, shape (..., c), ascending, filled up with p to `room`."""
+        """Return the variables of the `groups`, shape (..., c), ascending, padded with p to length `room`."""
         membership = (self.of == groups[..., None]).any(axis=-2)
         order = np.argsort(~membership, axis=-1, kind="stable")[..., :room]
         return np.where(np.take_along_axis(membership, order, axis=-1), order, len(self.of))
 
     def feasible(self, cards: Sequence[int]) -> bool:
-        """Return whether some unions of `cards` groups, one number for each component, are allowed."""
+        """Return whether any unions of `cards` groups, one number for each component, are allowed."""
         return self.groups.feasible(cards)
 
     def broken(self, supports: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -96,7 +96,7 @@ class GroupRule(SupportRule):
     def trials(
         self, criterion: Criterion, fits: Fits, i: int, width: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return exchanges of groups, as `spcastat.search.moves.trials` returns those of variables."""
+        """Return exchanges of groups, analogous to `spcastat.search.moves.trials` for variables."""
         c, card = self.counts[i], criterion.cards[i]
         w = min(width, self.member.shape[1] - c)
         step = max(1, BATCH // ((c * w + 1) * (card**2 + criterion.k * criterion.m)))
@@ -133,8 +133,8 @@ class GroupRule(SupportRule):
     def swaps(self, criterion: Criterion, fits: Fits, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the fits after every swap of groups between two components: places and loadings, (B, L, N).
 
-        Loadings of the two are those of `W`, the pulls, shape (B, k, m). Where the rule forbids a swap the
-        fit stays.
+        The loadings of the two components are entries of `W`, which contains the pulls, shape (B, k, m). If
+        the rule forbids a swap, the fit is unchanged.
         """
         present_groups = [self.present(criterion, fits, i) for i in range(criterion.k)]
         may, must = self.groups.may, self.groups.must
@@ -157,7 +157,7 @@ class GroupRule(SupportRule):
 
 
 def with_zero(op: Operator) -> Gram:
-    """Return the covariance matrix with one more variable, which is always zero."""
+    """Return the covariance matrix with an additional variable that is always zero."""
     S = np.zeros((op.p + 1, op.p + 1))
     S[:-1, :-1] = op.block(np.arange(op.p))
     return Gram(S, op.rank_limit)

@@ -1,4 +1,4 @@
-"""The default method "joint" as a solver: it searches over the supports of all components together."""
+"""The default method "joint" as a solver: a search over the supports of all components together."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from spcastat.search.partition import Grouped
     from spcastat.search.sparsest import Sparsest
 
-#: A share of the total variance from which the rest may be rounding.
+#: The smallest share of the total variance at which the remainder may be rounding error.
 EVERYTHING = 1.0 - HALF_DIGITS
 
 
 @dataclass(frozen=True)
 class Joint(BatchSolver):
-    """The loadings of given cardinalities whose objective is largest, all components searched for together.
+    """Joint search for loadings of all components with given cardinalities that maximise an objective.
 
     Independent searches exchange single variables from many starts, and perturb fits that no exchange
-    improves, until they agree. The result reports how often the best fit was found. One component is the
-    best support that exchanges find. With `variance` in place of `card`, the method searches for the fewest
-    nonzeros that keep this share of the variance that PCA explains.
+    improves, until they agree. The result reports how often the best fit was found. A single component has
+    the best support that exchanges find. With `variance` instead of `card`, the method searches for the
+    fewest nonzeros that keep this share of the variance that PCA explains.
 
     Attributes
     ----------
@@ -44,35 +44,36 @@ class Joint(BatchSolver):
         Share of the variance explained by PCA that the adjusted variance must keep (to 1e-10), with as few
         nonzeros as the search finds.
     promise : {"every", "total"}
-        For `variance`: whether the share is kept after every component (the default) or by all of them
+        For `variance`: whether the share is kept after every component (the default) or by all components
         together.
     include, exclude : list, or mapping from components to lists
         Names of variables that every component must have (`include`) or must not have (`exclude`); a mapping
         (``{"PC1": ["age"]}``) gives them for single components. An excluded variable still counts in the
         total variance, and in the share `variance`.
     disjoint : bool
-        Whether a variable is in at most one component. Without `card` and `variance`, every variable is in
-        exactly one component, and the method searches for the groups. For PEV, the default objective then,
-        they are the best of all partitions of up to 16 variables. For the two others all partitions are
-        compared, too, unless more than 40000 (with effort="thorough" 400000, with "quick" 5000) have to be
-        fitted; the loadings of each are the best of a few climbs. The summary says which was the case.
+        Whether each variable is in at most one component. Without `card` and `variance`, every variable is in
+        exactly one component, and the method searches for the groups. The default objective is then PEV, and
+        for up to 16 variables the groups are the best of all partitions. For the other two objectives all
+        partitions are also compared, unless more than 40000 (with effort="thorough" 400000, with "quick"
+        5000) have to be fitted; the loadings of each partition are the best of a few climbs. The summary
+        reports whether all were compared.
     together : "terms", or mapping from names to lists
-        For `card`, which then counts groups: the variables of a group enter a component together. "terms"
-        are the terms of the formula, such as the levels of a factor. Variables that a mapping,
-        ``{"size": ["a", "b"]}``, does not name are groups of their own.
+        Groups of variables that enter a component together; `card` then counts groups. "terms" uses the terms
+        of the formula, such as the levels of a factor. With a mapping, ``{"size": ["a", "b"]}``, each
+        variable that is not named is a separate group.
     objective : {"adjusted", "pev", "least_squares"}
-        The measure to maximise: the variance of the scores, each component counting only what it adds to
-        the earlier ones; the reconstruction of the variables from the loadings; or their prediction from
-        the scores. The first, which is the default, loses least in terms of the two others, and is the one
-        that `variance` refers to. With `disjoint` alone the default is "pev", since adjusted variance is
-        largest with one general group and a few small ones.
+        The measure to maximise: the variance of the scores, where each component counts only what it adds to
+        the earlier ones; the reconstruction of the variables from the loadings; or their prediction from the
+        scores. The first is the default; its optimum loses least on the other two measures, and `variance`
+        refers to it. With `disjoint` alone the default is "pev", since adjusted variance is largest with one
+        general group and a few small ones.
     constraint : {"uncorrelated", "orthogonal"}, optional
-        With `card`: scores that are exactly uncorrelated, for the objective "adjusted", which is then the
-        default, or "least_squares"; or loadings that are exactly orthogonal, for "pev". The printed output
-        states what is lost by the constraint. Scores of other rows are uncorrelated only approximately.
+        With `card`: exactly uncorrelated scores, for the objective "adjusted" (then the default) or
+        "least_squares"; or exactly orthogonal loadings, for "pev". The printed output states the loss due to
+        the constraint. Scores of new rows are only approximately uncorrelated.
     effort : {"quick", "auto", "thorough"}
-        How long to search: from few starts without perturbing them; until independent searches agree; or
-        until more of them agree, from more starts and with more exchanges.
+        How long to search: from few starts, without perturbed fits; until independent searches agree; or
+        until more searches agree, with more starts and more exchanges.
     """
 
     card: tuple[int, ...] | None = None
@@ -111,7 +112,7 @@ class Joint(BatchSolver):
         return not self.grouped and any((self.include, self.exclude, self.disjoint, self.together))
 
     def rule(self, p: int, k: int) -> SupportRule | None:
-        """Return the rule that the options give for p variables and k components.
+        """Return the rule on supports that the options specify for p variables and k components.
 
         Names in the options must have been replaced by positions.
         """
@@ -140,9 +141,9 @@ class Joint(BatchSolver):
     def data_starts(
         self, op: Operator, k: int, rng: np.random.Generator, beside_fit: bool = False
     ) -> list[np.ndarray]:
-        """Return starts that depend on the data alone, as `BatchSolver` says.
+        """Return starts that depend only on the data; see `BatchSolver`.
 
-        Searches over groups or under a constraint, whose climbs are long, have the first two.
+        Searches over groups or under a constraint, whose climbs are long, use only the first two starts.
         """
         from spcastat.search.joint_search import data_starts
 
@@ -194,14 +195,14 @@ class Joint(BatchSolver):
         return k if needs_few_products(op) else twice(op, k)
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
-        """Search; `starts` is not used, as the search generates its own."""
+        """Run the search; `starts` is not used, as the search generates its own starts."""
         if self.grouped:
             return self._grouped(op, k, rng)
         if self.card is None:
             return self._with_fewest_nonzeros(op, k, rng)
         if self.constraint is not None:
             return self._constrained(op, k, rng)
-        from spcastat.search.joint_search import joint  # as slow to import as a small fit
+        from spcastat.search.joint_search import joint  # importing it takes as long as a small fit
 
         rule = self.rule(op.p, k)
         cards, searched = self.card, op
@@ -217,14 +218,15 @@ class Joint(BatchSolver):
 
         result = result_for(self.objective)
         if result.value >= EVERYTHING:
-            # many loadings explain everything: those of the largest adjusted variance, if they do
+            # if many loadings explain all variance, take the loadings of largest adjusted variance if they
+            # do, too
             V = result_for(ADJUSTED.name).V
             if OBJECTIVES[self.objective].measure(V, op)[-1] >= EVERYTHING:
                 result = replace(result, V=V)
         return self._solution(op, result)
 
     def path(self, op: Operator, k: int, cards: Sequence[tuple[int, ...]], seed: int) -> list[Solution]:
-        """Search for the fits of many ascending cardinalities, which serve as starts for one another."""
+        """Search for fits at many ascending cardinalities, which serve as starts for one another."""
         from spcastat.search.joint_search import along_path
 
         if self.constraint is not None:
@@ -241,7 +243,7 @@ class Joint(BatchSolver):
     def _among_equals(
         self, op: Operator, search_result: SearchResult | Sparsest, n_iter: int, criterion: str
     ) -> Solution:
-        """Return the solution in which the first of equal variables are used first."""
+        """Return the solution in which, among equal variables, the first ones are used."""
         V, value = search_result.V, search_result.value * op.total
         if op.p <= GRAM_LIMIT:
             rule = self.rule(*V.shape)
@@ -296,7 +298,7 @@ class Joint(BatchSolver):
     def _constrained_path(
         self, op: Operator, k: int, cards: Sequence[tuple[int, ...]], seed: int
     ) -> list[Solution]:
-        """Search under the constraint for ascending cardinalities, each from the fit before, too."""
+        """Search under the constraint at ascending cardinalities, each also from the previous fit."""
         solutions: list[Solution] = []
         for card in cards:
             solver, rng = replace(self, card=card), np.random.default_rng(seed)
@@ -306,7 +308,7 @@ class Joint(BatchSolver):
     def _constrained(
         self, op: Operator, k: int, rng: np.random.Generator, starts: Sequence[np.ndarray] = ()
     ) -> Solution:
-        """Search under the constraint, from the fit without it and from others."""
+        """Search under the constraint, from the fit without the constraint and from other starts."""
         from spcastat.search.constrained import ConstrainedFit, constrained
         from spcastat.search.exact_loadings import NOT_MET
         from spcastat.search.joint_search import joint
@@ -345,7 +347,7 @@ class Joint(BatchSolver):
         first_start: np.ndarray,
         rule: SupportRule | None,
     ) -> np.ndarray:
-        """Return the best loadings under the constraint near given ones."""
+        """Return the best loadings under the constraint near the starts."""
         from spcastat.search.constrained import nearest
 
         assert self.constraint is not None

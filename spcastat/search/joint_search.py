@@ -1,4 +1,4 @@
-"""The default search: alone, along a path of cardinalities, and near given loadings."""
+"""The default search: for one set of cardinalities, along a path of them, and near given loadings."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ from spcastat.solvers.support_search import QUICKLY_IMPROVED, best_support
 # --- one fit --------------------------------------------------------------------------------------
 
 
-#: With more variables, up to GRAM_LIMIT, a search for adjusted variance of several components first sweeps
-#: over all variables, as with more than GRAM_LIMIT. With 500 variables of four real tables this takes .6 of
-#: the time of climbs from all starts, and loses up to .1 % (quick: .12 %).
+#: With more variables than this, up to GRAM_LIMIT, a search for adjusted variance of several components first
+#: sweeps over all variables, as it does with more than GRAM_LIMIT. With 500 variables of four real tables
+#: this takes .6 of the time of climbs from all starts and loses up to .1 % (quick: .12 %).
 SWEPT_FIRST = 300
-#: Sparse rows with more stored values are treated like rows on disk: products with them are expensive.
+#: Sparse rows with more stored values than this are treated like rows on disk, since products are expensive.
 NONZEROS_LIMIT = 2_000_000
 #: With more variables than this, products with many vectors at once would take gigabytes.
 MANY_VARIABLES = 250_000
-#: A criterion whose value exceeds the measure by more than VALUE_TOLERANCE is mostly rounding, as scores
-#: depend on one another; the search is repeated with variances that are larger by this share.
+#: A criterion whose value exceeds the measure by more than VALUE_TOLERANCE is mostly rounding error, because
+#: scores are linearly dependent; the search is then repeated with variances increased by this share.
 VARIANCE_RIDGE = 1e-7
-#: effort -> the effort below it, whose fit is one of the starts.
+#: effort -> the next lower effort, whose fit is one of the starts.
 LOWER_EFFORTS = {"auto": "quick", "thorough": "auto"}
 
 
@@ -82,7 +82,7 @@ def joint(
     Parameters
     ----------
     op : Operator
-        Of p variables, with positive total variance.
+        The data, with p variables and positive total variance.
     k : int
         Number of components, at most the rank.
     card : tuple of int
@@ -92,14 +92,15 @@ def joint(
     rng : numpy Generator, optional
         By default a generator with seed 0.
     starts : sequence of ndarray of shape (p, k)
-        Further starts, which are cut to the cardinalities. The result is never worse than any of them.
+        Additional starts, which are truncated to the cardinalities. The result is never worse than any of
+        them.
     rule : SupportRule, optional
         The supports that are allowed; for up to `GRAM_LIMIT` variables and up to `SEQUENTIAL` components.
 
     Returns
     -------
     SearchResult
-        The PCA fit, without a search, if every component may have all variables.
+        The PCA fit, without a search, if every component may include all variables.
     """
     if min(card) >= op.p:
         return directly(op, op.leading(k)[1], objective, settled=True, proven=True)
@@ -130,7 +131,7 @@ def joint(
     ridged = Gram(S + VARIANCE_RIDGE * np.diag(np.diag(S)))
     ridged_result = _among_all(ridged, k, card, objective, effort, seeded, starts, rule)
     ridged_result = replace(ridged_result, value=float(measure(ridged_result.V, op)[-1]))
-    # with the ridge neither value is rounding
+    # with the ridge, neither value is mostly rounding error
     return max(search_result, ridged_result, key=lambda result: float(measure(result.V, ridged)[-1]))
 
 
@@ -145,9 +146,9 @@ def _among_all(
     rule: SupportRule | None,
     compares_all: bool = True,
 ) -> SearchResult:
-    """Search among all variables, whose covariance matrix is kept in memory; see `joint`.
+    """Search among all variables, with their covariance matrix in memory; see `joint`.
 
-    Unless `compares_all` is false all supports are compared if there are few.
+    If `compares_all` is true and there are few supports, all are compared.
     """
     settings = EFFORTS[effort]
     if effort in LOWER_EFFORTS and k > 1:
@@ -172,7 +173,7 @@ def _among_all(
 
 
 def few_supports(criterion: Criterion) -> bool:
-    """Return whether there are few enough choices of supports to compare all; the rule may forbid some."""
+    """Return whether all choices of supports that the rule allows are few enough to be compared."""
     rule = criterion.rule
     if isinstance(rule, GroupRule):
         counts = [comb(rule.member.shape[1], c) for c in rule.counts]
@@ -182,7 +183,7 @@ def few_supports(criterion: Criterion) -> bool:
 
 
 def _compared(op: Operator, criterion: Criterion, fit: Fits, evidence: Evidence, objective: str) -> Fits:
-    """Return the best fit of all supports; a better one than that of the search counts as another climb."""
+    """Return the best fit of all supports; if it is better than `fit`, it counts as another climb."""
     best_fit = enumeration.best_of_all_supports(
         criterion, fit, lambda V: float(OBJECTIVES[objective].measure(V, op)[-1])
     )
@@ -195,9 +196,9 @@ def _compared(op: Operator, criterion: Criterion, fit: Fits, evidence: Evidence,
 def _wide(
     problem: Prepared, effort: str, rng: np.random.Generator, starts: Sequence[np.ndarray]
 ) -> SearchResult:
-    """Search with many variables; the fit of less effort is one of the starts.
+    """Search with many variables; the fit of the next lower effort is one of the starts.
 
-    The search for one component takes no starts, and no effort is larger than auto.
+    The search for one component uses no starts, and its effort is at most "auto".
     """
     order = list(EFFORTS)
     efforts = order[: order.index(effort) + 1]
@@ -208,7 +209,7 @@ def _wide(
     all_groups = problem.groups if few_groups else more_groups(problem, rng)
     loadings: list[np.ndarray] = []
     for name in efforts[:-1]:
-        # every effort draws the same numbers as it does alone
+        # every effort draws the same random numbers as when it runs alone
         draws, groups = (first_state, problem.groups) if name == "quick" else (deepcopy(rng), all_groups)
         loadings = [restricted(problem, groups, EFFORTS[name], draws, loadings).V]
     return restricted(problem, all_groups, EFFORTS[efforts[-1]], rng, [*starts, *loadings])
@@ -220,29 +221,29 @@ def needs_few_products(op: Operator) -> bool:
 
 
 def _with_quick_products(op: Operator) -> Operator:
-    """Return the operator with its covariance matrix in memory, unless products with few rows are quicker."""
+    """Return the operator with its covariance matrix in memory, unless products with few rows are faster."""
     if op.held_matrix is not None or (isinstance(op, Rows) and 2 * op.n < op.p):
         return op
     return op.with_matrix()
 
 
 def directions(op: Operator, k: int) -> np.ndarray:
-    """Return the leading eigenvectors: twice as many as components, or as many as the data have."""
+    """Return the leading eigenvectors, twice as many as components if the data have so many."""
     return op.leading(chains.twice(op, k))[1]
 
 
 def _single(op: Operator, card: int, objective: str, effort: str) -> SearchResult:
-    """Return the component of largest variance: the search over one support.
+    """Return the single component of largest variance.
 
-    A quick search improves fewer supports, and exchanges single variables only.
+    A quick search improves fewer supports and exchanges only single variables.
     """
     if effort == "quick":
         _, support = best_support(op, card, improved=QUICKLY_IMPROVED, pairs=False)
     else:
-        # exchanges of two variables at once are tried where they are cheap
+        # exchanges of two variables at once are tried if they are cheap
         _, support = best_support(op, card, pairs=card * op.p <= 6000)
     V = np.zeros((op.p, 1))
-    # by LAPACK: products alone give half of the digits of an eigenvector
+    # by LAPACK, since products alone give only half of the digits of an eigenvector
     V[support, 0] = top_eigh(symmetric(op.block(support)), 1)[1][:, 0]
     proven = card in (1, op.p)
     # an upper bound may prove that the component is optimal
@@ -253,10 +254,10 @@ def _single(op: Operator, card: int, objective: str, effort: str) -> SearchResul
 
 
 def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> SearchResult:
-    """Return components found one after another, each of the largest variance given the earlier ones.
+    """Return components found one after another, each with the largest variance given the earlier ones.
 
-    The covariance matrix is deflated by its Schur complement, so that the variances add up to the adjusted
-    variance. The components are not optimised jointly afterwards.
+    Deflation replaces the covariance matrix by its Schur complement, so that the variances add up to the
+    adjusted variance. The components are not optimised jointly afterwards.
     """
     residual = op.block(np.arange(op.p))
     V = np.zeros((op.p, len(card)))
@@ -279,29 +280,29 @@ def along_path(
     Parameters
     ----------
     op, k, objective
-        As for `spcastat.search.joint_search.joint`.
+        See `spcastat.search.joint_search.joint`.
     cards : sequence of tuples of k ints
-        In ascending order.
+        Cardinalities in ascending order.
     effort : {"quick", "auto", "thorough"}
     seed : int
-        Every cardinality has its own random generator with this seed.
+        The seed of the random generator at every cardinality.
 
     Returns
     -------
     list of SearchResult
-        In the order of `cards`. The values never decrease.
+        Results in the order of `cards`. Their values never decrease.
 
     Notes
     -----
     One chain runs for each cardinality. Every pass over the path adds one round to each chain: it climbs
-    from new starts (in later passes, from perturbed fits) and from the best fits of the previous
-    cardinality. Passes go from the smallest cardinality to the largest and back in turn. There are as many
-    passes as a search at one cardinality has chains (one, three or five).
+    from new starts (in later passes, from perturbed fits) and from the best fits of the previous cardinality.
+    Passes alternate between ascending and descending cardinalities. The number of passes equals the number of
+    chains of a search at one cardinality (one, three or five).
 
     The cardinalities are searched separately for objectives other than adjusted variance, whose good optima
-    lie far apart, and for one component, more than GRAM_LIMIT variables or more than SEQUENTIAL components.
-    If a fit is then worse than the previous one, the search is repeated with the previous fit as one more
-    start.
+    are far apart, and for one component, more than GRAM_LIMIT variables or more than SEQUENTIAL components.
+    If a fit is then worse than the previous fit, the search is repeated with the previous fit as an
+    additional start.
     """
     if k == 1 or op.p > GRAM_LIMIT or k > SEQUENTIAL or not OBJECTIVES[objective].ordered:
         return _one_by_one_along_path(op, k, cards, objective, effort, seed)
@@ -345,7 +346,7 @@ def along_path(
 def _one_by_one_along_path(
     op: Operator, k: int, cards: Sequence[tuple[int, ...]], objective: str, effort: str, seed: int
 ) -> list[SearchResult]:
-    """Return the fits of separate searches; one that is worse than the fit before also starts from that."""
+    """Return the fits of separate searches, repeated from the previous fit if that is better."""
     results: list[SearchResult] = []
     with stage("path", len(cards), "fits") as advance:
         for card in cards:
@@ -377,10 +378,10 @@ def _ends_of_round(
         Directions for the starts of the first round.
     settings : Effort
     best_loadings, previous_loadings : sequences of ndarray, shape (p, k)
-        The best fits of this cardinality in the last pass, if there was one, and those of the cardinality
-        that was searched before, if there is one.
+        The best fits at this cardinality in the previous pass, if any, and the best fits at the previous
+        cardinality, if any.
     evidence : Evidence
-        Climbs are added to it.
+        The final values of the climbs are added to it.
     rng : numpy Generator
     """
     known_fits = chains.from_directions(criterion, best_loadings) if best_loadings else None
@@ -400,40 +401,40 @@ def _ends_of_round(
 
 
 def batch_size(p: int) -> int:
-    """Return how many covariance matrices of p variables to search at once."""
+    """Return the number of covariance matrices of p variables that are searched at once."""
     return int(np.clip(400_000 // p**2, 1, 100))
 
 
-#: Starts of a search on one of several data sets, and from how many of the best of them it climbs; the second
-#: pair is for criteria whose good optima lie far apart.
+#: The number of starts of a search on one of several data sets, and of climbs from the best starts;
+#: MANY_STARTS is for criteria whose good optima are far apart.
 SET_STARTS, MANY_STARTS = (14, 8), (28, 15)
-#: Starts for adjusted variance beside the fit of the whole data, which is one more; all are climbed from. In
-#: draws of wine, breast cancer and noise the value is .01 to .03 % less on average than with 14 starts and 8
-#: climbs, and less by 1e-4 in 4 to 15 % of the draws, in .7 of the time; 33 data sets of four models had the
-#: same coverage of intervals. For PEV it would be .15 % less.
+#: The number of starts for adjusted variance in addition to the fit of the whole data; climbs start from all.
+#: In draws of wine, breast cancer and noise the value is .01 to .03 % smaller on average than with 14 starts
+#: and 8 climbs, and smaller by 1e-4 in 4 to 15 % of the draws, in .7 of the time; for 33 data sets from four
+#: models, intervals had the same coverage. For PEV the value would be .15 % smaller.
 STARTS_BESIDE_FIT = 5
-#: Exchanges of a component for which the criterion is computed. With 2 for 6 no value was worse by 1e-4 in
-#: 300 draws of wine, breast cancer and noise, in .65 to .95 of the time.
+#: The number of exchanges of a component for which the criterion is computed. With 2 instead of 6, no value
+#: was worse by 1e-4 in 300 draws of wine, breast cancer and noise, in .65 to .95 of the time.
 VALUED_IN_SETS = 2
-#: So many of the loadings of other data sets, those best on a data set, are starts, and of these and PCA so
-#: many are climbed from. Of 100 draws of wine and breast cancer, 7 and 18 % were below the best known value
-#: beside 80 other draws, and 10 and 39 % from the starts above.
+#: The number of fits of other data sets, the best ones on a data set, that are starts, and the number of
+#: climbs from these and PCA. Among 100 draws of wine and of breast cancer, 7 and 18 % were below the best
+#: known value if the fits of 80 other draws were used, and 10 and 39 % with the starts above.
 BEST_OF_KNOWN, CLIMBS_BESIDE_KNOWN = 3, 2
 
 
 def starts_and_climbs(objective: str, disjoint: bool) -> tuple[int, int]:
-    """Return how many starts a search on one of several data sets has, and from how many it climbs."""
+    """Return the numbers of starts and of climbs of a search on one of several data sets."""
     return MANY_STARTS if disjoint or not OBJECTIVES[objective].ordered else SET_STARTS
 
 
 def data_starts(
     op: Operator, k: int, objective: str, disjoint: bool, rng: np.random.Generator, beside_fit: bool = False
 ) -> list[np.ndarray]:
-    """Return starts that depend on the data alone, each of shape (p, k), some to be rotated by `simplified`.
+    """Return starts that depend only on the data, each of shape (p, k); `simplified` rotates some of them.
 
-    They are the loadings of PCA, twice, and random rotations of twice as many directions; only the first two
-    for more than `GRAM_LIMIT` variables or `SEQUENTIAL` components. There are fewer if the search also starts
-    from the fit of the whole data, `beside_fit`.
+    The starts are the loadings of PCA, twice, and random rotations of 2k directions; with more than
+    `GRAM_LIMIT` variables or `SEQUENTIAL` components, only the first two are used. There are fewer starts if
+    the search also starts from the fit of the whole data (`beside_fit`).
     """
     vectors = directions(op, max(k, 2) if op.p <= GRAM_LIMIT else k)
     leading_starts = [vectors[:, :k], vectors[:, :k]]
@@ -448,10 +449,10 @@ def data_starts(
 
 
 def simplified(starts: Sequence[Sequence[np.ndarray]], objective: str, offset: int) -> list[list[np.ndarray]]:
-    """Rotate starts of several data sets to simple structure, all together, which is faster.
+    """Rotate starts of several data sets to simple structure, all at once for speed.
 
-    The second of `data_starts` is rotated and, for adjusted variance, every second one; `offset` is the
-    number of further starts that come before them.
+    The second start of `data_starts` is rotated and, for adjusted variance, every second one; `offset` is the
+    number of other starts that precede them.
     """
     simplified_starts = [list(starts_of_set) for starts_of_set in starts]
     places = range(
@@ -476,25 +477,25 @@ def nearby_optima(
     climbs: int | None = None,
     known_fits: Sequence[np.ndarray] = (),
 ) -> list[np.ndarray]:
-    """Return for each of several data sets the best fit that sweeps and climbs reach from given loadings.
+    """Return, for each data set, the best fit that sweeps and climbs reach from given loadings.
 
     Parameters
     ----------
     ops : sequence of Operator
-        Of p variables, with rank k or more.
+        The data sets, with p variables and rank k or more.
     card : tuple of int
     objective : {"adjusted", "pev", "least_squares"}
     starts : sequence of sequences of ndarray of shape (p, k)
-        Starts for each data set, the same number for all. They are cut to the cardinalities first.
+        Starts for each data set, the same number for all. They are first truncated to the cardinalities.
     fixed : bool
-        Keep the supports, and optimise the loadings only.
+        Whether to keep the supports and optimise only the loadings.
     rule : SupportRule, optional
         The supports that are allowed, on up to 1000 variables.
     climbs : int, optional
-        How many of the starts are climbed from, those that are best after the sweeps; by default all.
+        Number of climbs, from the starts that are best after the sweeps; by default from all.
     known_fits : sequence of ndarray of shape (p, k)
-        Fits of other data sets, of the same cardinalities and for at most 1000 variables; BEST_OF_KNOWN of
-        them, those with the largest value on a data set, are starts as well.
+        Fits of other data sets, with the same cardinalities, for at most 1000 variables. The BEST_OF_KNOWN
+        fits with the largest value on a data set are additional starts.
 
     Returns
     -------
@@ -527,7 +528,7 @@ def nearby_optima(
 
 
 def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> Criterion:
-    """Return the criterion of the covariance matrices of operators of up to 1000 variables."""
+    """Return the criterion for the covariance matrices of operators with up to 1000 variables."""
     all_variables = np.arange(ops[0].p)
     S = np.stack([op.block(all_variables) / op.total for op in ops])
     S = 0.5 * (S + S.mT)
@@ -537,7 +538,7 @@ def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> C
 def fits_at_starts(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]]) -> Fits:
     """Return the starts as fits: dense loadings truncated to the allowed supports, not yet improved.
 
-    `starts[i]` has the loadings for data set i; every data set has the same number of starts.
+    `starts[i]` contains the loadings for data set i; every data set has the same number of starts.
     """
     of = np.repeat(np.arange(len(starts)), len(starts[0]))
     return chains.from_directions(criterion, [V for starts_of_set in starts for V in starts_of_set], of)
@@ -552,6 +553,6 @@ def _best_of_known(criterion: Criterion, known_fits: Sequence[np.ndarray], count
 
 
 def best_of_each(fits: Fits, count: int) -> Fits:
-    """Return the best fit for each of `count` data sets; of ties the first."""
+    """Return the best fit for each of `count` data sets, the first if there are ties."""
     order = np.lexsort((-fits.value, fits.of))
     return fits.subset(order[np.searchsorted(fits.of[order], np.arange(count))])

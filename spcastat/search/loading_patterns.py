@@ -1,15 +1,15 @@
-"""The search for sparse loadings: X is about T P' with uncorrelated scores T and a sparse matrix P.
+"""The search for sparse loadings P: X is approximated by T P' with uncorrelated scores T.
 
 Adachi and Trendafilov (2016), "Sparse principal component analysis subject to prespecified cardinality of
 loadings", Computational Statistics 31, minimise |X - T P'|^2 subject to T'T = (n - 1) I and a number of
 nonzeros of P. With the covariance matrix S, the best scores for P are X W with W = P (P'SP)^(-1/2), their
 covariances with the variables are A = S W, and the best loadings on a support are the entries of A there. The
-loss is tr S - |P|^2: the explained variance is the sum of squared loadings, and adds up over variables and
+loss is tr S - |P|^2: the explained variance is the sum of squared loadings, which adds up over variables and
 components.
 
-Ascents repeat the two steps from rotated principal components. Exchanges of a nonzero with a zero then
-improve the best of them; they and the number of starts are of this package. The effects of its constants on
-value and time are measured in benchmarks/results/steering.md.
+Ascents repeat the two steps, starting from rotated principal components. Exchanges of a nonzero with a zero
+then improve the best ends. The exchanges and the number of starts are not part of the paper.
+benchmarks/results/steering.md shows how the constants affect the objective and the run time.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from spcastat.search.moves import GAIN
 
 #: Number of starts by default: principal components, their varimax rotation, and random rotations.
 PATTERN_STARTS = 30
-#: Number of different local optima that exchanges improve; with more than REFINED_VARIABLES variables only
-#: the best.
+#: Number of different local optima that exchanges improve; with more than REFINED_VARIABLES variables, only
+#: the best optimum is improved.
 REFINED, REFINED_VARIABLES = 10, 100
-#: All exchanges are tried if they are at most ALL_EXCHANGES; otherwise the PROMISING_EXCHANGES that lose
-#: least at first. On draws of rows only EXCHANGES_ON_DRAWS are tried.
+#: All exchanges are tried if there are at most ALL_EXCHANGES; otherwise only the PROMISING_EXCHANGES
+#: exchanges that lose least before the scores adapt. On draws of rows, only EXCHANGES_ON_DRAWS are tried.
 ALL_EXCHANGES, PROMISING_EXCHANGES, EXCHANGES_ON_DRAWS = 600, 96, 24
-#: Steps of an ascent from a start, and on a final support.
+#: Largest number of steps of an ascent from a start, and on a final support.
 START_STEPS, FINAL_STEPS = 300, 20_000
-#: Number of exchanges whose ascents are followed to the end: those that are best after one step. After eight
-#: steps, which took twice the time, they gave .0001 % more in 84 fits of ten tables, and at most .006 %.
+#: Number of exchanges, the best after one step, whose ascents are continued to convergence. Choosing them
+#: after eight steps took twice the time and gained .0001 % on average in 84 fits of ten tables, and at most
+#: .006 %.
 FOLLOWED = 6
 
 
@@ -45,18 +46,18 @@ class Nonzeros:
     Attributes
     ----------
     card : tuple of int, or None
-        Number of each component.
+        Number of nonzeros of each component.
     total : int or None
-        Number of all components together, instead of `card`; every component has one at least.
+        Number of nonzeros of all components together, instead of `card`; every component has at least one.
     """
 
     card: tuple[int, ...] | None = None
     total: int | None = None
 
     def support(self, A: np.ndarray) -> np.ndarray:
-        """Return where the largest entries of A are, bool, shape (s, p, k) like A.
+        """Return a mask of the largest entries of A, shape (s, p, k).
 
-        Sizes that agree to ten digits are equal, and the first variable is taken.
+        Absolute values that agree to ten digits count as equal, and the first variable is used.
         """
         s, p, k = A.shape
         size = np.abs(A)
@@ -75,21 +76,21 @@ class Nonzeros:
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Sparse loadings that were found.
+    """Sparse loadings found by a search.
 
     Attributes
     ----------
     P, W : ndarray of shape (p, k)
-        Loadings, and the weights of scores X W with the identity as their covariance matrix. Where P is not
-        zero, it is S W.
+        Loadings, and the weights of scores X W whose covariance matrix is the identity. The nonzeros of P are
+        entries of S W.
     explained : float
         The sum of squared loadings.
     n_init, hits : int
         Number of starts, and of starts whose ascent reached the best value before exchanges.
     refined, agreed : int
-        Number of local optima improved by exchanges, and how many of them ended at the best value.
+        Number of local optima improved by exchanges, and of those that ended at the best value.
     complete : bool
-        Whether all exchanges of a nonzero with a zero were tried at the end, or only promising ones.
+        Whether all exchanges of a nonzero with a zero were tried at the end, not only promising ones.
     converged : bool
         Whether the last ascent ended before the largest number of steps.
     """
@@ -117,7 +118,7 @@ def inverse_roots(C: np.ndarray) -> np.ndarray:
 
 
 def covariances(S: Operator | np.ndarray, P: np.ndarray) -> np.ndarray:
-    """Return S P (P'SP)^(-1/2), the covariances of variables and best scores, for loadings (s, p, k)."""
+    """Return S P (P'SP)^(-1/2), the covariances of variables with best scores, shape (s, p, k) like P."""
     s, p, k = P.shape
     flat = P.transpose(1, 0, 2).reshape(p, s * k)
     products = (S @ flat if isinstance(S, np.ndarray) else S.dot(flat)).reshape(p, s, k).transpose(1, 0, 2)
@@ -128,7 +129,7 @@ def covariances(S: Operator | np.ndarray, P: np.ndarray) -> np.ndarray:
 def ascend(
     S: Operator | np.ndarray, P: np.ndarray, nonzeros: Nonzeros | np.ndarray, steps: int, tol: float = 1e-10
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Repeat best scores and best loadings until the explained variance no longer increases.
+    """Alternate best scores and best loadings until the explained variance no longer increases.
 
     Parameters
     ----------
@@ -171,11 +172,11 @@ def ascend(
 def exchanges(
     P: np.ndarray, A: np.ndarray, nonzeros: Nonzeros, limit: int | None = None
 ) -> tuple[np.ndarray, bool]:
-    """Return exchanges of a nonzero with a zero, shape (m, 2), and whether all are there.
+    """Return exchanges of a nonzero with a zero, shape (m, 2), and whether these are all exchanges.
 
-    They are places in P flattened. With a total they may be in different components, but leave none empty.
-    The first are those that lose least of the explained variance before the scores adapt; `limit` limits
-    their number.
+    Each exchange is a pair of indices of the flattened P. With a total, the two may be in different
+    components, but no component becomes empty. The exchanges that lose least of the explained variance before
+    the scores adapt come first; `limit` limits their number.
     """
     all_limit, fewer = (ALL_EXCHANGES, PROMISING_EXCHANGES) if limit is None else (limit, limit)
     p, k = P.shape
@@ -255,7 +256,7 @@ def _best_exchange(
 
 
 def starts(S: Operator, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return principal components scaled by standard deviations, and rotations of them, shape (n, p, k)."""
+    """Return principal components scaled by standard deviations and their rotations, shape (n, p, k)."""
     values, vectors = S.leading(k)
     L = vectors * np.sqrt(values.clip(min=0.0))
     rotations = [np.linalg.qr(rng.standard_normal((k, k)))[0] for _ in range(n - 2)]
@@ -281,7 +282,7 @@ def search(
     rng : numpy Generator
     n_init : int
     user_starts : ndarray of shape (s, p, k), optional
-        Further starts.
+        Additional starts.
     """
     matrix = S.held_matrix if S.held_matrix is not None else S
     initial_loadings = starts(S, k, n_init, rng)
@@ -306,9 +307,9 @@ def search(
 
 
 def nearby_pattern(S: Operator, P: np.ndarray, nonzeros: Nonzeros) -> Pattern:
-    """Return loadings fitted to a draw of the rows, from those of the fit, PCA's, and their varimax rotation.
+    """Return loadings for a draw of the rows, from the fit, from PCA and from its varimax rotation.
 
-    The best of the three ascents is improved by some exchanges.
+    Exchanges improve the best of the three ascents.
     """
     matrix = S.held_matrix if S.held_matrix is not None else S
     initial_loadings = starts(S, P.shape[1], 2, np.random.default_rng(0))
@@ -322,7 +323,7 @@ def nearby_pattern(S: Operator, P: np.ndarray, nonzeros: Nonzeros) -> Pattern:
 
 
 def _different(values: np.ndarray, limit: int) -> Iterator[int]:
-    """Yield the numbers of the best local optima whose values differ, at most `limit` of them."""
+    """Yield the indices of the best local optima with different values, at most `limit` of them."""
     previous_value, count = np.inf, 0
     for number in np.argsort(-values, kind="stable").tolist():
         if count < limit and values[number] < previous_value * (1.0 - 1e-7):
@@ -351,28 +352,28 @@ def best_on_support(S: Operator | np.ndarray, P: np.ndarray, tol: float = 1e-15)
 def sparsest(
     S: Operator, k: int, share: float, rng: np.random.Generator, n_init: int = PATTERN_STARTS
 ) -> tuple[Pattern, int]:
-    """Return the loadings with the fewest nonzeros found that keep a share of the variance of dense PCA.
+    """Return loadings with the fewest nonzeros found that keep a share of the variance of dense PCA.
 
     Parameters
     ----------
     S : Operator
     k : int
     share : float in (0, 1]
-        Of the variance that k dense components explain.
+        Share of the variance that k dense components explain.
 
     Returns
     -------
     Pattern
     total : int
-        Its number of nonzeros.
+        The number of nonzeros.
 
     Notes
     -----
-    The number is found by bisection with few starts, one of them the loadings of the next larger number. The
-    search with all starts then takes away one nonzero after another.
+    The number is found by bisection with few starts, including the loadings with the next larger number. The
+    search with all starts then removes one nonzero at a time.
     """
     goal = share * float(S.leading(k)[0].sum()) * (1.0 - GAIN)
-    low, high = k - 1, S.p * k  # too few, and enough
+    low, high = k - 1, S.p * k  # too few nonzeros, and enough
     best_pattern = search(S, k, Nonzeros(total=high), rng, 2)
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""Batches of small or symmetric matrices, and the ratios that rank the choices for one column."""
+"""Batches of small or symmetric matrices, and the quadratic models that rank choices for a column."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from spcastat.linalg.operators import Operator
 # --- small matrices -------------------------------------------------------------------------------
 
 
-#: Added to the diagonal of correlation matrices before they are factored, as columns may be dependent.
+#: Added to the diagonal of correlation matrices before factorisation, as columns may be dependent.
 JITTER = 1e-12
-#: A column counts as dependent if less than this share of it remains given the earlier columns.
+#: A column counts as dependent if the earlier columns leave less than this share of its squared length.
 PIVOT_TOLERANCE = 1e-9
 #: Squared lengths below this count as zero; the total variance is one.
 TINY = 1e-14
@@ -29,7 +29,7 @@ SUBNORMAL = float(np.finfo(float).smallest_subnormal)
 
 
 def divisor(x: np.ndarray, sound: np.ndarray) -> np.ndarray:
-    """Return x where `sound`, and one elsewhere, as a divisor; quotients elsewhere are not used."""
+    """Return x where `sound` and one elsewhere, for divisions whose other quotients are not used."""
     return np.where(sound, x, 1.0)
 
 
@@ -40,9 +40,10 @@ def well_apart(G: np.ndarray) -> bool:
 
 
 def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return lower Cholesky factors of G scaled to correlations, the scales, and which columns are nonzero.
+    """Return Cholesky factors of G scaled to correlations, the scales, and a mask of nonzero columns.
 
-    The shapes are (..., k, k), (..., k) and (..., k). Singular matrices are allowed.
+    The factors are lower triangular. The shapes are (..., k, k), (..., k) and (..., k). Singular matrices are
+    allowed.
     """
     diagonal = G.diagonal(axis1=-2, axis2=-1)
     present = diagonal > TINY
@@ -62,14 +63,15 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
     return L, size, present
 
 
-#: Added to the diagonal of B, scaled to correlations, before it is factored.
+#: Added to the diagonal of B, scaled to correlations, before factorisation.
 RIDGE = 1e-9
 
 
 def entries_at(x: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the entries at `places` along the last axis, which alone may be of another length.
+    """Return the entries at `places` along the last axis; other axes have equal lengths.
 
-    The same as `numpy.take_along_axis`, which takes three times as long for a few dozen entries.
+    The result equals that of `numpy.take_along_axis`, which takes three times as long for a few dozen
+    entries.
     """
     if x.ndim == 2:
         return x[np.arange(len(x))[:, None], places]
@@ -93,16 +95,16 @@ def largest(keys: np.ndarray, count: int) -> np.ndarray:
 
 
 def _highest(levels: np.ndarray, count: int) -> np.ndarray:
-    """Return the ascending indices of the `count` largest entries along the last axis, which has more.
+    """Return the ascending indices of the `count` largest entries along the longer last axis.
 
-    A partition of the values and one comparison take half of the time of `numpy.argpartition`.
+    Partitioning the values and comparing once takes half of the time of `numpy.argpartition`.
     """
     m = levels.shape[-1]
     if count == 0:
         return np.empty((*levels.shape[:-1], 0), dtype=int)
     threshold = np.partition(levels, m - count, axis=-1)[..., m - count, None]
     positions = np.flatnonzero(levels >= threshold)
-    if positions.size * m != levels.size * count:  # equal entries, such as zeros, are on both sides
+    if positions.size * m != levels.size * count:  # there are ties at the threshold, for instance of zeros
         return np.sort(np.argpartition(-levels, count - 1, axis=-1)[..., :count], axis=-1)
     return (positions % m).reshape(*levels.shape[:-1], count)
 
@@ -122,10 +124,11 @@ def ranked_entries(keys: np.ndarray, count: int) -> np.ndarray:
 
 
 def hard(W: np.ndarray, card: int, counts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the largest absolute entries along the last axis, and the entries at unit length.
+    """Return the indices of the largest absolute entries along the last axis, and scaled entries.
 
-    `counts`, shape (B,), is the number of entries of each W[b] that are kept; the others are set to zero. A
-    row of zeros becomes the first unit vector, as any direction is equally good.
+    The entries are scaled to unit length. `counts`, shape (B,), is the number of entries of each W[b] that
+    are kept; the others are set to zero. A row of zeros becomes the first unit vector, as any direction is
+    equally good.
     """
     places = largest(np.abs(W), card)
     x = entries_at(W, places)
@@ -142,7 +145,7 @@ def products_at(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def unit(x: np.ndarray) -> np.ndarray:
-    """Scale to unit length along the last axis; zeros become the first unit vector."""
+    """Return x scaled to unit length along the last axis; zeros become the first unit vector."""
     size = np.abs(x).max(axis=-1, keepdims=True)
     x = x / np.maximum(size, SUBNORMAL)
     lengths = np.sqrt(np.vecdot(x, x))
@@ -161,7 +164,7 @@ def whitening(B: np.ndarray) -> np.ndarray:
     C[..., np.arange(s), np.arange(s)] = 1.0 + RIDGE
     try:
         root = np.linalg.cholesky(C)
-    except np.linalg.LinAlgError:  # an eigenvalue is negative by rounding
+    except np.linalg.LinAlgError:  # rounding has made an eigenvalue negative
         C[..., np.arange(s), np.arange(s)] = 1.0 + 1e3 * RIDGE
         values, turn = np.linalg.eigh(C)
         shrunk = turn / np.sqrt(np.maximum(values, RIDGE))[..., None, :]
@@ -179,7 +182,7 @@ def eigen(A: np.ndarray, B: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def best_vectors(A: np.ndarray, B: np.ndarray | None) -> np.ndarray:
-    """Return the unit vectors, shape (..., s), of largest ratio v'Av / v'Bv."""
+    """Return the unit vectors, shape (..., s), with the largest ratio v'Av / v'Bv."""
     if B is None and A.ndim == 3 and A.shape[-1] > DENSE_ORDER:
         start = np.random.default_rng(0).standard_normal(len(A[0]))
         return np.stack([top_dense(matrix, 1, start)[1][:, 0] for matrix in A])
@@ -187,19 +190,19 @@ def best_vectors(A: np.ndarray, B: np.ndarray | None) -> np.ndarray:
     return vectors if B is None else unit(vectors)
 
 
-#: From so many entries of all matrices on, `leading_vectors` is quicker than `best_vectors`.
+#: If the matrices have at least this many entries in total, `leading_vectors` is faster than `best_vectors`.
 WORTH_STARTING = 1000
-#: Rayleigh quotient iterations at most; a vector that turns by less than the root of TURN_TOLERANCE has
-#: converged.
+#: The largest number of Rayleigh quotient iterations; a vector has converged when its direction changes by
+#: less than the square root of TURN_TOLERANCE.
 ITERATIONS, TURN_TOLERANCE = 4, 1e-11
 
 
 def leading_vectors(A: np.ndarray, B: np.ndarray | None, start: np.ndarray) -> np.ndarray:
-    """Return what `best_vectors` returns, for matrices of shape (Q, s, s), from approximations, shape (Q, s).
+    """Return the result of `best_vectors` for matrices, shape (Q, s, s), from starts, shape (Q, s).
 
-    Each Rayleigh quotient iteration triples the number of correct digits. A vector with the ratio q belongs
-    to the largest eigenvalue if q (I + vv') - A has a Cholesky factor. If one has none, all vectors come
-    from an eigendecomposition, which takes five times as long.
+    Each Rayleigh quotient iteration triples the number of correct digits. A vector v with ratio q belongs to
+    the largest eigenvalue if q (I + vv') - A has a Cholesky factor. If one of these matrices has none, all
+    vectors come from an eigendecomposition, which takes five times as long.
     """
     if A.size < WORTH_STARTING:
         return best_vectors(A, B)
@@ -211,7 +214,7 @@ def leading_vectors(A: np.ndarray, B: np.ndarray | None, start: np.ndarray) -> n
     x = unit(_times(A, start))
     try:
         for _ in range(ITERATIONS):
-            # at an eigenvalue to the last bit the matrix would be singular
+            # at the exact eigenvalue the matrix would be singular
             ratio = np.vecdot(x, _times(A, x)) * (1.0 + RELATIVE)
             updated = unit(np.linalg.solve(A - ratio[:, None, None] * identity, x[:, :, None])[:, :, 0])
             converged = 1.0 - np.abs(np.vecdot(x, updated)) < TURN_TOLERANCE
@@ -231,7 +234,7 @@ def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def after_bordering(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -> np.ndarray:
-    """Return lower bounds on the largest eigenvalues of diagonal matrices with one more row and column.
+    """Return lower bounds on the largest eigenvalues of diagonal matrices with an added row and column.
 
     Parameters
     ----------
@@ -248,23 +251,24 @@ def after_bordering(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray
     # the total variance is one
     squares *= squares > 1e-30
     with np.errstate(over="ignore"):  # at a pole the slope overflows and the step is zero
-        return bordered_lower(np.moveaxis(values, -1, 0)[..., None], squares, corner, 2)  # enough to rank by
+        return bordered_lower(np.moveaxis(values, -1, 0)[..., None], squares, corner, 2)  # enough to rank
 
 
 # --- products with symmetric matrices -------------------------------------------------------------
 
 
-#: Up to this many multiplications gathering rows of a matrix is quicker than a sparse product.
+#: Up to this many multiplications, gathering rows of a matrix is faster than a sparse product.
 FEW_PRODUCTS = 100_000
-#: Blocks of a matrix with so many rows are gathered one by one, in half the time of all at once.
+#: Blocks with at least this many rows are gathered one by one, which takes half the time of gathering all at
+#: once.
 LONG_ROWS = 100
 
 
 class SymmetricMatrix(ABC):
     """A symmetric positive semidefinite matrix M of order m.
 
-    A sparse column is given by the places of its c nonzeros and the values there, two arrays of shape
-    (L, c) for L columns at once.
+    L sparse columns with c nonzeros each are given by two arrays of shape (L, c), the places and the values
+    of the nonzeros.
     """
 
     m: int
@@ -272,7 +276,7 @@ class SymmetricMatrix(ABC):
     identity: ClassVar[bool] = False
 
     def of(self, numbers: np.ndarray) -> SymmetricMatrix:
-        """Return the matrices of these `numbers`, shape (L,), one per column; this if there is one only."""
+        """Return the matrices with these `numbers`, shape (L,), one per column; self if there is only one."""
         return self
 
     @abstractmethod
@@ -298,7 +302,7 @@ class SymmetricMatrix(ABC):
 
 
 class Dense(SymmetricMatrix):
-    """A matrix in memory, or several of which each column uses one.
+    """A matrix in memory, or several matrices, of which each column uses one.
 
     Parameters
     ----------
@@ -307,7 +311,7 @@ class Dense(SymmetricMatrix):
     numbers : ndarray of int, shape (L,)
         The number of the matrix for each column, modulo D; by default column l uses matrix l.
     rows : ndarray of shape (n, m), optional
-        Rows Y with M = Y'Y, if n is so small that products with Y and Y' take less time than those with M.
+        Rows Y with M = Y'Y, if n is so small that products with Y and Y' take less time than products with M.
     """
 
     def __init__(self, M: np.ndarray, numbers: np.ndarray | None = None, rows: np.ndarray | None = None):
@@ -317,7 +321,7 @@ class Dense(SymmetricMatrix):
         self.numbers = np.arange(len(M)) if M.ndim > 2 and numbers is None else numbers
         if numbers is not None:
             self.numbers = numbers % len(M)
-        #: The number of the first row of each column's matrix among the stacked rows of all matrices.
+        #: For each column, the index of the first row of its matrix in the stacked rows of all matrices.
         self.start = 0 if self.numbers is None else self.numbers[:, None] * self.m
 
     def of(self, numbers: np.ndarray) -> SymmetricMatrix:
@@ -346,7 +350,7 @@ class Dense(SymmetricMatrix):
         return self.M.take((self.start + rows)[:, :, None] * self.m + columns[:, None, :])
 
     def diagonal(self) -> np.ndarray:
-        """Return the diagonal, for every column if there are several matrices: shape (m,) or (L, m)."""
+        """Return the diagonal, shape (m,), or with several matrices one for every column, shape (L, m)."""
         diagonals = np.einsum("...ii->...i", self.M)
         return diagonals if self.numbers is None else diagonals[self.numbers]
 
@@ -383,14 +387,14 @@ class Identity(SymmetricMatrix):
 
 
 class Known(SymmetricMatrix):
-    """A matrix of which only some columns and the diagonal are known.
+    """A matrix for which only some columns and the diagonal are known.
 
-    This is enough for sparse columns with nonzeros at these variables and at most one other.
+    This suffices for sparse columns with nonzeros at these variables and at most one other variable.
 
     Parameters
     ----------
     variables : ndarray of int, shape (q,)
-        Ascending.
+        The variables with known columns, ascending.
     columns : ndarray of shape (m, q)
     diagonal : ndarray of shape (m,)
     """
@@ -418,7 +422,7 @@ class Known(SymmetricMatrix):
 
 
 class Products(SymmetricMatrix):
-    """A power of the covariance matrix of an operator over its total variance, through products only.
+    """A power of an operator's covariance matrix over its total variance, used only in products.
 
     Parameters
     ----------
@@ -445,7 +449,7 @@ class Products(SymmetricMatrix):
             return self.op.block(rows) / self.op.total
         if len(columns) < len(rows):
             return self._block(columns, rows).T
-        columns_of_rows = self.op.columns(rows)  # the smaller set, which limits the memory
+        columns_of_rows = self.op.columns(rows)  # the smaller set, which bounds the memory
         if self.power == 2:
             columns_of_rows = self.op.dot(columns_of_rows) / self.op.total
         return columns_of_rows[columns].T / self.op.total
@@ -481,12 +485,12 @@ class Spectrum:
     Attributes
     ----------
     values : ndarray of shape (B, r)
-        Ascending.
+        Eigenvalues, ascending.
     vectors : ndarray of shape (B, c, r)
     null : ndarray of shape (B, c), or None
-        If eigenvectors of eigenvalue zero are left out: the squares of each variable in them. The further
-        variables have no part in these. One or more zeros in `values`, with columns of zeros in `vectors`,
-        stand for them.
+        If eigenvectors with eigenvalue zero are omitted, the sum of the squared entries of each variable in
+        them. Variables outside the support do not occur in them. One or more zeros in `values`, with columns
+        of zeros in `vectors`, represent them.
     """
 
     values: np.ndarray
@@ -495,12 +499,12 @@ class Spectrum:
 
     @property
     def leading(self) -> np.ndarray:
-        """The vectors of the largest eigenvalue, shape (B, c)."""
+        """The eigenvectors of the largest eigenvalues, shape (B, c)."""
         return self.vectors[..., -1]
 
 
 def _spectrum_of_low_rank(A: np.ndarray) -> Spectrum | None:
-    """Return the eigenpairs of matrices of shape (B, c, c); None if one of them does not have low rank."""
+    """Return the eigenpairs of matrices of shape (B, c, c); None if any of them does not have low rank."""
     B, c, _ = A.shape
     pairs = []
     for matrix in A:
@@ -523,15 +527,15 @@ def _spectrum_of_low_rank(A: np.ndarray) -> Spectrum | None:
 
 @dataclass(eq=False)
 class Bordered:
-    """The matrices A and B on a support and one further variable.
+    """The matrices A and B on a support, bordered by one of several other variables.
 
     Attributes
     ----------
     A, M : ndarray of shape (B, c, c + w)
-        The rows of the support: first its own columns, then those of w other variables. The attribute M
-        holds the matrix B; None stands for the identity.
+        The rows of the support: first the columns of the support, then the columns of w other variables. The
+        attribute M contains the matrix B; None means the identity.
     corner, corner_M : ndarray of shape (B, w)
-        Diagonals at the w other variables.
+        Diagonals of A and B at the w other variables.
     """
 
     A: np.ndarray
@@ -542,8 +546,8 @@ class Bordered:
     def spectrum(self) -> Spectrum:
         """Return the eigenvalues of A relative to M on the support, and the eigenvectors.
 
-        A large support in data of few rows has many eigenvalues of zero, which are left out: with 72 rows
-        and 3,800 variables the others take a tenth of the time.
+        A large support in data with few rows has many zero eigenvalues, which are omitted: with 72 rows and
+        3,800 variables the nonzero ones take a tenth of the time.
         """
         c = self.A.shape[1]
         A = self.A[:, :, :c]
@@ -554,7 +558,7 @@ class Bordered:
         return Spectrum(*eigen(A, None if self.M is None else self.M[:, :, :c]))
 
     def subset(self, start: int, count: int) -> Bordered:
-        """Return these matrices with only `count` of the further variables, from number `start` on."""
+        """Return these matrices with only `count` of the other variables, beginning with number `start`."""
         c, part = self.A.shape[1], slice(start, start + count)
         retained = np.r_[:c, c + np.arange(self.corner.shape[1])[part]]
         corner = self.corner[:, part]
@@ -571,13 +575,13 @@ class QuadraticModel:
     ----------
     M : SymmetricMatrix
     T : SymmetricMatrix or None
-        Second matrix of the criterion, if it needs one.
+        The second matrix of the criterion, if there is one.
     M_products, T_products : ndarray of shape (B, k, m)
         Products of the loadings with M and T, as in `Fits`.
     alpha : ndarray of shape (B,)
     H, Z : ndarray of shape (B, k, k)
     of : ndarray of int, shape (B,)
-        The matrices of each fit, as in `Fits`.
+        The number of the matrices of each fit, as in `Fits`.
     """
 
     M: SymmetricMatrix
@@ -634,6 +638,6 @@ class QuadraticModel:
         return self.M.of(self.of).diagonal() - (self.M_products * (self.H @ self.M_products)).sum(axis=1)
 
     def repeat(self, times: int) -> QuadraticModel:
-        """Return the model with every fit repeated `times` times."""
+        """Return the model in which every fit is repeated `times` times."""
         arrays = (self.M_products, self.T_products, self.alpha, self.H, self.Z, self.of)
         return QuadraticModel(self.M, self.T, *(np.repeat(array, times, axis=0) for array in arrays))

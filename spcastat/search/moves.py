@@ -1,12 +1,12 @@
 """Moves of a search: exchanges, swaps, new components, and the best loadings on given supports.
 
-All moves take a batch of fits. A fit has a few dozen nonzeros, so that a loop over fits would spend its time
-in the interpreter: the two-loop recursion and the line search of the ascent therefore run for all fits at
-once, and fits that have converged are left out.
+All moves process a batch of fits. A fit has a few dozen nonzeros, so a loop over fits would spend its time in
+the interpreter. The two-loop recursion and the line search of the ascent therefore run for all fits at once,
+except for fits that have converged.
 
-A first-order ascent stops when the value no longer changes, and then the loadings have only half of the
-digits. Newton steps give the other half, so that the loadings depend on the data and the supports only, and
-not on the path of the search, the order of the rows or the form of the data.
+A first-order ascent stops when the value no longer changes; at that point only half of the digits of the
+loadings are correct. Newton steps give the other half, so the loadings depend only on the data and the
+supports, not on the path of the search, the order of the rows or the form of the data.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from spcastat.search.grouped import GroupRule
 # --- exchanges of one variable for another --------------------------------------------------------
 
 
-#: A step must raise the criterion by this share.
+#: The smallest relative increase of the criterion for which a move is made.
 GAIN = 1e-9
 #: The largest number of exchanges for which the criterion is computed if the model is exact.
 EXACT_EXCHANGES = 3
-#: Loadings, and gaps between eigenvalues relative to the eigenvalue, below this count as zero.
+#: Loadings below this count as zero, and so do relative gaps between eigenvalues.
 UNSURE = 1e-6
-#: Entering variables are processed in batches of this size, which bounds the memory.
+#: The number of entering variables that are processed at a time, which bounds the memory.
 ENTERING_AT_ONCE = 100_000
-#: From this cardinality on, vectors after exchanges are computed from the eigenvectors before them, and
-#: eigenvectors of a support after one exchange take longer than they are worth unless the model promises a
-#: gain: they took 40 % of the time at 400.
+#: With at least this cardinality, vectors after exchanges are computed from the eigenvectors before the
+#: exchanges. An eigendecomposition of the support after an exchange is worth its time only if the model
+#: predicts a gain; with cardinality 400 these decompositions took 40 % of the time.
 EXPENSIVE = 100
-#: These vectors take at most NEWTON steps until the ratio changes by no more than a share CONVERGED; a ratio
-#: within a share POLE of the present one loses too many digits.
+#: These vectors take at most NEWTON Newton steps, until the ratio changes by at most a share CONVERGED; a
+#: ratio within a share POLE of the current ratio loses too many digits.
 NEWTON, CONVERGED, POLE = 12, 1e-11, 1e-7
 
 
@@ -52,7 +52,7 @@ def exchange(criterion: Criterion, fits: Fits, i: int, width: int, valued: int) 
         Changed in place.
     i : int
     width : int
-        Number of variables that may enter: those of the steepest slope.
+        Number of variables that may enter, those with the steepest slopes.
     valued : int
         Number of exchanges, the best according to the model, for which the criterion is computed; at most
         EXACT_EXCHANGES if the model is exact.
@@ -60,7 +60,7 @@ def exchange(criterion: Criterion, fits: Fits, i: int, width: int, valued: int) 
     Returns
     -------
     ndarray of bool, shape (B,)
-        Which fits improved.
+        A mask of the fits that improved.
     """
     if criterion.exact_model:
         valued = min(valued, EXACT_EXCHANGES)
@@ -101,7 +101,7 @@ def trials(
         pairs = np.divmod(best_exchanges, entering.shape[1])
         bounds = matrices.entries_at(table.reshape(len(fits), -1), best_exchanges)
         new_places, new_x = columns_after(parts, spectrum, support, entering, *pairs, bounds)
-        if rule is not None:  # if no exchange is allowed the support stays
+        if rule is not None:  # if no exchange is allowed, the support is kept
             changes = np.take_along_axis(is_admissible.reshape(len(fits), -1), best_exchanges, axis=1)[
                 :, :, None
             ]
@@ -113,7 +113,7 @@ def trials(
 def promising(
     criterion: Criterion, fits: Fits, i: int, model: matrices.QuadraticModel, width: int
 ) -> np.ndarray:
-    """Return the variables that may enter component i, ascending: those of steepest slope, shape (B, w)."""
+    """Return the w variables with the steepest slopes that may enter component i, ascending, shape (B, w)."""
     support = fits.places[:, criterion.parts[i]]
     fit_indices = np.arange(len(fits))[:, None]
     w = min(width, criterion.m - support.shape[1])
@@ -138,13 +138,14 @@ def columns_after(
     new: np.ndarray,
     bounds: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return supports, shape (B, L, c), after exchanges, and the best loadings there by the model.
+    """Return supports, shape (B, L, c), after exchanges, and the best loadings on them under the model.
 
-    `spectrum` is that of `parts`. `leaving` indexes the support and `new` the entering variables; `bounds`
-    are the values of these exchanges from `exchange_values`. All have shape (B, L).
+    `spectrum` is the spectrum of `parts`. `leaving` indexes the support, `new` indexes the entering
+    variables, and `bounds` contains the values of these exchanges from `exchange_values`; all three have
+    shape (B, L).
 
-    With EXPENSIVE variables or more, an exchange without gain whose vector takes an eigendecomposition is not
-    made: the support stays.
+    With EXPENSIVE variables or more, an exchange without predicted gain whose vector would need an
+    eigendecomposition is not made; the support is kept.
     """
     c = support.shape[1]
     positions = np.arange(c - 1)
@@ -190,7 +191,7 @@ def blocks_after(
     stay : ndarray of int, shape (Q, c - 1)
         The variables that stay, as positions in the support of the fit.
     new : ndarray of int, shape (Q,)
-        The variables that enter, as positions among the further variables.
+        The variables that enter, as positions among the variables outside the support.
     """
     c = stay.shape[1] + 1
     fit_indices = fit[:, None]
@@ -212,7 +213,7 @@ def exchanged_vectors(
     new: np.ndarray,
     bounds: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best vectors after exchanges from the eigenvectors of the support before them.
+    """Return the best vectors after exchanges, from the eigenvectors of the support before them.
 
     The largest ratio x is the root of the function f in `exchange_values`, found by Newton's method, and the
     best vector has t = 1 at the new variable and N (g_i / N_ii e_i - m) on the support, which is zero at the
@@ -222,18 +223,17 @@ def exchanged_vectors(
     ----------
     parts : Bordered
     spectrum : Spectrum
-        That of `parts`.
-    leaving, new : ndarray of int, shape (B, L)
+        The spectrum of `parts`. leaving, new : ndarray of int, shape (B, L)
     bounds : ndarray of shape (B, L)
         Lower bounds on the largest ratios, from which Newton's method increases to the root, as f is concave.
 
     Returns
     -------
     vectors : ndarray of shape (B, L, c + 1)
-        The support, then the new variable. They have any length.
+        Entries on the support, then for the new variable. The vectors may have any length.
     sound : ndarray of bool, shape (B, L)
         Whether the vector is accurate: Newton's method converged to the root above the largest ratio of the
-        variables that stay, and the root differs from the eigenvalues, which are poles of N.
+        variables that stay, and the root differs from the eigenvalues, which are the poles of N.
     """
     values, U = spectrum.values, spectrum.vectors
     c = U.shape[1]
@@ -264,10 +264,11 @@ def exchanged_vectors(
             x = x + step
         sound = np.abs(step) <= CONVERGED * np.abs(x)
         sound &= np.abs(x - present_value) > POLE * np.abs(present_value)
-        # N_ii is negative between the largest ratio of those that stay and that of the support
+        # N_ii is negative between the largest ratio of the variables that stay and the largest ratio of the
+        # support
         sound &= (x > values[:, None, -2]) & ((free > 0) == (x > present_value))
         vectors = (inverse * (t[..., None] * row - m)) @ U.mT
-        if spectrum.null is not None:  # the part of the variable that leaves in eigenvectors of zero
+        if spectrum.null is not None:  # squares in eigenvectors with eigenvalue zero
             vectors -= (t / x)[..., None] * (row @ U.mT)
     sound &= np.isfinite(vectors).all(axis=2)
     vectors = np.where(sound[..., None], vectors, 0.0)
@@ -280,7 +281,7 @@ def exchange_values(parts: matrices.Bordered, spectrum: matrices.Spectrum) -> np
     Parameters
     ----------
     parts : Bordered
-        Any of the c variables of the support may leave for any of the w others.
+        Any of the c variables of the support may be replaced by any of the w other variables.
     spectrum : Spectrum
         That of `parts`.
 
@@ -290,9 +291,9 @@ def exchange_values(parts: matrices.Bordered, spectrum: matrices.Spectrum) -> np
 
         f(x) = (xM - A)_bb - m'Nm + g_i^2 / N_ii,   N = (xM - A)_JJ^-1, m = (xM - A)_Jb, g = Nm,
 
-    so that a Newton step from any x above the ratio of J without i ends at a lower bound. One step starts at
-    the ratio with b added and i kept, which is close if i contributes little; another starts at the present
-    ratio, where f is negative exactly for the exchanges that raise it. All use one eigendecomposition.
+    so a Newton step from any x above the ratio of J without i ends at a lower bound. One step starts at the
+    ratio with b added and i kept, which is close if i contributes little; another starts at the current
+    ratio, where f is negative exactly for the exchanges that raise it. All steps use one eigendecomposition.
     """
     c, w = parts.A.shape[1], parts.corner.shape[1]
     if w > ENTERING_AT_ONCE:
@@ -327,8 +328,8 @@ def exchange_values(parts: matrices.Bordered, spectrum: matrices.Spectrum) -> np
     f = f[:, None] + t * g
     slope = slope[:, None] + t * (t * free_slope - 2.0 * (U @ (inverse * residual)))
     bounds = enlarged_values[:, None] - f / np.maximum(slope, HALF_DIGITS)
-    # The present ratio is a pole of N: its term is replaced by the multiple of the best vector that makes
-    # the loading of variable i zero.
+    # The current ratio is a pole of N; its term is replaced by the multiple of the best vector that makes the
+    # loading of variable i zero.
     lead = U[:, :, -1, None]
     is_sound = np.abs(lead) > UNSURE
     lead = matrices.divisor(lead, is_sound)
@@ -364,7 +365,7 @@ def _sums_over_eigenvectors(
     Parameters
     ----------
     squares : ndarray of shape (B, c, r)
-        Of the eigenvectors.
+        Squared entries of the eigenvectors.
     factors : ndarray of shape (B, r, w)
     null : ndarray of shape (B, c), or None
         As in `Spectrum`.
@@ -385,7 +386,7 @@ def _complement(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return N m and N m - r in the basis of eigenvectors, f, and the derivative of f; see `exchange_values`.
 
-    Without r it is zero.
+    If `r` is None, it is zero.
     """
     gap = np.maximum(x[:, None] - values[..., None], UNSURE**2 * np.abs(x[:, None]) + matrices.TINY)
     m = -a if r is None else x[:, None] * r - a
@@ -400,14 +401,14 @@ def _complement(
 def enlarged_ratio(
     values: np.ndarray, a: np.ndarray, r: np.ndarray, corner: np.ndarray, corner_M: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest ratio with each further variable added, shape (B, w), accurately enough to rank.
+    """Return the largest ratio with each other variable added, shape (B, w), to ranking accuracy.
 
     Parameters
     ----------
     values : ndarray of shape (B, c)
         Eigenvalues of A relative to M on the support.
     a, r : ndarray of shape (B, c, w)
-        Products of their eigenvectors with the columns of A and of M.
+        Products of the eigenvectors with the columns of A and of M.
     corner, corner_M : ndarray of shape (B, w)
 
     Returns
@@ -428,11 +429,11 @@ def enlarged_ratio(
 # --- the best loadings on given supports ----------------------------------------------------------
 
 
-#: The ground is flat where the gradient is shorter than this share of the value: ascents end when values
-#: agree to 1e-12, and gradients agree to the root of that.
+#: A fit is stationary if the length of its gradient is below this share of the value: ascents end when values
+#: agree to 1e-12, and gradients then agree to the square root of this.
 FLAT = 1e-6
-#: An ascent of FINAL steps or more that has not reached flat ground goes on with Newton steps and further
-#: ascents in turn, TURNS times at most, for fits with up to FEW_ENTRIES nonzeros.
+#: If an ascent of FINAL steps or more does not reach a stationary fit, it is followed by Newton steps and
+#: further ascents in turn, at most TURNS times, for fits with up to FEW_ENTRIES nonzeros.
 FINAL, FEW_ENTRIES, TURNS = 100, 200, 20
 
 
@@ -440,13 +441,13 @@ class WithGradient(Protocol):
     """A function of loadings on fixed supports, for a batch of fits."""
 
     def with_gradient(self, x: np.ndarray, M: Any, T: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return values, shape (B,), and gradients, shape (B, N); M and T have an entry for each fit."""
+        """Return values, shape (B,), and gradients, shape (B, N); M and T contain a block for each fit."""
 
 
 def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
     """Return the fits after at most `steps` steps of ascent on their supports; no value decreases.
 
-    An ascent of `FINAL` steps or more that has not reached flat ground goes on, as far as it can.
+    An ascent of `FINAL` steps or more that has not reached a stationary fit is continued by `_flatter`.
     """
     ascended = _after_ascent(criterion, fits, steps)
     if steps >= FINAL and fits.x.shape[1] <= FEW_ENTRIES:
@@ -466,7 +467,7 @@ def _after_ascent(criterion: Criterion, fits: Fits, steps: int) -> Fits:
 
 
 def _flatter(criterion: Criterion, fit: Fits, steps: int) -> Fits:
-    """Return one fit after Newton steps and further ascents in turn, until they no longer change it."""
+    """Return a single fit after alternating Newton steps and ascents until they no longer change it."""
     steep = steepness(criterion, fit)[0]
     for _ in range(TURNS):
         previous_fit = fit
@@ -483,8 +484,8 @@ def _flatter(criterion: Criterion, fit: Fits, steps: int) -> Fits:
 def steepness(criterion: Criterion, fits: Fits) -> np.ndarray:
     """Return the length of the gradient on the supports as a share of the value, shape (B,).
 
-    It is zero at the best loadings. Where components that become dependent raise the value, there are no best
-    loadings, and no ascent brings it to zero.
+    It is zero at the best loadings. If the value increases as components become dependent, there are no best
+    loadings, and no ascent reduces the gradient to zero.
     """
     M, T = criterion.for_ascent(fits.places, fits.of)
     value, slope = criterion.with_gradient(fits.x, M, T)
@@ -494,9 +495,10 @@ def steepness(criterion: Criterion, fits: Fits) -> np.ndarray:
 def ascend(criterion: WithGradient, x: np.ndarray, M: Any, T: Any, steps: int) -> np.ndarray:
     """Return loadings, shape (B, N), with values no smaller than those of `x`.
 
-    A fit is finished when a step hardly raises its value where the ground is flat, or when a step along the
-    gradient does not raise it. Where a quasi-Newton step on a slope does not raise it, the estimate of the
-    curvature is wrong: it is discarded, and the next step is along the gradient.
+    A fit is finished when a step hardly raises its value and the gradient is nearly zero, or when a step
+    along the gradient does not raise its value. If a quasi-Newton step does not raise the value although the
+    gradient is not small, the estimate of the curvature is discarded, and the next step is along the
+    gradient.
     """
     result = x.copy()
     value, slope = criterion.with_gradient(x, M, T)
@@ -531,9 +533,9 @@ def ascend(criterion: WithGradient, x: np.ndarray, M: Any, T: Any, steps: int) -
 
 
 def _gradient_steps(x: np.ndarray, slope: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """Return the first steps to try along the gradient, shape (B,), as multiples of it.
+    """Return the first steps to try along the gradient, shape (B,), as multiples of the gradient.
 
-    `length` is that of the loadings when components had unit length.
+    `length` is the length of the loadings when components had unit length.
     """
     sound = length > 0
     grown = np.where(sound, _lengths(x) / matrices.divisor(length, sound), 1.0)
@@ -555,15 +557,15 @@ def _line(
     M: Any,
     T: Any,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return points along the directions, their values and gradients; a fit that no step improves stays."""
-    rise = np.maximum(np.vecdot(slope, direction), 0.0)  # negative by rounding only
+    """Return points along the directions, values and gradients; fits that no step improves are kept."""
+    rise = np.maximum(np.vecdot(slope, direction), 0.0)  # negative only by rounding
     points, best_values, gradients = x.copy(), value.copy(), slope.copy()
     active = np.arange(len(x))
     for _ in range(12):
         point = x[active] + step[active, None] * direction[active]
         values, gradient = criterion.with_gradient(point, M, T)
         short = step[active] * rise[active]
-        # Armijo's condition: a step must gain at least 1e-4 of what the slope predicts
+        # Armijo's condition: a step must gain at least 1e-4 times the gain that the slope predicts
         is_sufficient = values >= value[active] + 1e-4 * short
         if active.size == len(x) and is_sufficient.all():
             return point, np.maximum(values, value), gradient
@@ -583,7 +585,7 @@ def _line(
 
 
 def _bfgs_direction(slope: np.ndarray, memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Return the estimated inverse of minus the Hessian times the gradient: the two-loop recursion."""
+    """Return the quasi-Newton direction, computed by the two-loop recursion of L-BFGS."""
     q = slope.copy()
     factors = []
     for change, bend, inverse in reversed(memory):
@@ -603,22 +605,22 @@ def _bfgs_direction(slope: np.ndarray, memory: list[tuple[np.ndarray, np.ndarray
 
 
 def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: int) -> Fits:
-    """Return the fits after the best swap, or several swaps, of variables between components; none is worse.
+    """Return the fits after the best swap or swaps of variables between components; none gets worse.
 
-    Swaps are needed if all variables are in use, as exchanges then find no variable to enter.
+    Swaps are needed if all variables are in use, because no variable can then enter by an exchange.
 
     Parameters
     ----------
     criterion : Criterion
-        With a rule.
+        A criterion with a rule on supports.
     fits : Fits
     width : int
-        Swaps that are evaluated: those that raise the sum of squares of `Criterion.pull` on the supports
-        most.
+        Number of swaps that are evaluated, those that most increase the sum of squares of `Criterion.pull` on
+        the supports.
     followed : int
-        How many of the best of these are followed by an ascent of all loadings.
+        Number of the best of these swaps that are followed by an ascent of all loadings.
     steps : int
-        Steps of the ascent.
+        Number of steps of the ascent.
     """
     N = len(criterion.owner)
     step = max(1, BATCH // (N * N + width * criterion.k * criterion.m))
@@ -655,8 +657,8 @@ def _of_variables(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the fits after swaps of variables: places and loadings, shape (B, L, N).
 
-    Components that change have as loadings the entries of W, shape (B, k, m), which with its scale (B, k)
-    comes from `Criterion.pull`.
+    The loadings of components that change are entries of W, shape (B, k, m); W and its scale, shape (B, k),
+    come from `Criterion.pull`.
     """
     rule, owner, B = criterion.rule, criterion.owner, len(fits)
     assert rule is not None
@@ -683,8 +685,8 @@ def _of_variables(
 def _supports_after_swaps(places: np.ndarray, pair_numbers: np.ndarray, gains: np.ndarray) -> np.ndarray:
     """Return supports, shape (B, L, N), after each swap, and after the first 2, 4, 8, ... swaps at once.
 
-    `pair_numbers`, shape (B, w), numbers the pairs of entries of `places`, shape (B, N), the largest `gains`
-    first.
+    `pair_numbers`, shape (B, w), contains the numbers of the pairs of entries of `places`, shape (B, N), in
+    descending order of `gains`.
     """
     B, N = places.shape
     entry_a, entry_b = np.divmod(pair_numbers, N)
@@ -707,7 +709,7 @@ def _supports_after_swaps(places: np.ndarray, pair_numbers: np.ndarray, gains: n
     return np.concatenate([swapped_places, np.stack([*several, combined], axis=1)], axis=1)
 
 
-#: Steps of a truncated power iteration; POWER_WIDE with more than WIDE variables.
+#: Number of steps of a truncated power iteration; POWER_WIDE with more than WIDE variables.
 POWER, POWER_WIDE, WIDE = 5, 3, 300
 
 
@@ -721,7 +723,7 @@ CHOICE = 4
 def rebuild(
     criterion: Criterion, fits: Fits, indices: np.ndarray, i: int, seeds: np.ndarray, pick: np.ndarray
 ) -> None:
-    """Rebuild component i, which has been removed, in some of the fits.
+    """Rebuild component i, which was removed, in some of the fits.
 
     Parameters
     ----------
@@ -731,9 +733,9 @@ def rebuild(
     indices : ndarray of int, shape (b,)
     i : int
     seeds : ndarray of int, shape (b, R)
-        The variables whose rows start the iterations.
+        The variables whose rows of the covariance matrix start the iterations.
     pick : ndarray of int, shape (b,)
-        0 for the best component found, 1 for the best but one, and so on.
+        0 for the best component found, 1 for the second best, and so on.
     """
     sub = fits.subset(indices)
     model = criterion.model_given_others(sub)
@@ -741,7 +743,7 @@ def rebuild(
     values = criterion.values_with(sub, i, places, x)
     order = matrices.ranked_entries(values, values.shape[1])
     values = np.take_along_axis(values, order, axis=1)
-    # equal supports from different rows are the same component
+    # equal supports from different rows give the same component
     is_distinct = np.ones(values.shape, dtype=bool)
     is_distinct[:, 1:] = values[:, :-1] - values[:, 1:] > 1e-8 * np.abs(values[:, :1])
     rank = np.minimum(np.cumsum(is_distinct, axis=1) - 1, pick[:, None])
@@ -758,7 +760,7 @@ def iterated(
     i: int,
     used: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns that truncated power iterations reach: places and loadings, shape (b, R, c)."""
+    """Return the columns at which truncated power iterations end: places and loadings, shape (b, R, c)."""
     corner = np.maximum(model.corners(), matrices.TINY)[:, None]
     W = model.products(seeds[:, :, None], np.ones((*seeds.shape, 1)))
     steps = POWER if model.M.m <= WIDE else POWER_WIDE
@@ -772,13 +774,13 @@ def iterated(
 
 
 def stationary(criterion: Criterion, fit: Fits) -> Fits:
-    """Return a fit with its loadings at the stationary point of their supports, to rounding.
+    """Return a fit with loadings at the stationary point on its supports, up to rounding.
 
     Parameters
     ----------
     criterion : Criterion
     fit : Fits
-        One fit, close to convergence.
+        A single fit, close to convergence.
 
     Returns
     -------
@@ -806,7 +808,7 @@ def _after_newton_steps(
             break
         direction = _newton_direction(expansion, x[:, None] * criterion.member)
         length = 1.0
-        # halvings of one step, at most
+        # a step is halved up to seven times
         for _ in range(8):
             new_x = criterion.directions((x + length * direction)[None])[0][0]
             new_expansion = criterion.expansion(new_x, M, T)
@@ -820,7 +822,7 @@ def _after_newton_steps(
 
 
 def _is_improvement(expansion: Expansion, new_expansion: Expansion) -> bool:
-    """Return whether a step is an improvement: a larger value, or an equal value with a smaller slope."""
+    """Return whether a step gives a larger value, or an equal value with a smaller slope."""
     if new_expansion.value > expansion.value * (1.0 + ROUNDING):
         return True
     flatter = np.linalg.norm(new_expansion.slope) < 0.5 * np.linalg.norm(expansion.slope)
@@ -830,8 +832,8 @@ def _is_improvement(expansion: Expansion, new_expansion: Expansion) -> bool:
 def _newton_direction(expansion: Expansion, V: np.ndarray) -> np.ndarray:
     """Return the Newton step orthogonal to the components V, shape (N, k).
 
-    It ascends whatever the sign of the curvature. Zero loadings stay zero, and the step has no part in flat
-    directions.
+    The step ascends whatever the sign of the curvature. Zero loadings stay zero, and the step has no
+    component in flat directions.
     """
     K = expansion.curvature()
     slope = expansion.slope - V @ (V.T @ expansion.slope)
@@ -850,7 +852,7 @@ def _newton_direction(expansion: Expansion, V: np.ndarray) -> np.ndarray:
         sound = False
     if sound:
         return cho_solve(factor, slope)
-    # eigenvectors would take long
+    # an eigendecomposition would take too long
     if len(slope) > 600:
         return slope / scale
     values, turn = np.linalg.eigh(A)

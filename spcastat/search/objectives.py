@@ -1,4 +1,4 @@
-"""What a joint search maximises: one record for each objective, from which its searches derive."""
+"""The objectives of joint searches: one record for each, which specifies its searches."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ from spcastat.search.criteria import (
 # --- values of groups ----------------------------------------------------------------------------
 
 
-#: The smallest divisor of remaining variances, as shares of the total.
+#: The smallest divisor in place of a remaining variance, as a share of the total variance.
 SMALLEST_VARIANCE = 1e-10
 
 
 @dataclass(frozen=True)
 class GroupSearch:
-    """What a search over partitions of all variables needs to know of an objective.
+    """The properties of an objective that a search over partitions of all variables needs.
 
     Attributes
     ----------
     bound : {"equal", "upper", None}
-        The sum of the first eigenvalues of the groups equals the value of their first eigenvectors, which are
-        the best loadings ("equal"), or bounds the value of any loadings ("upper"), or neither (None).
+        "equal" if the sum of the first eigenvalues of the groups equals the value of their first
+        eigenvectors, which are then the best loadings; "upper" if the sum is an upper bound on the value of
+        any loadings; otherwise None.
     slope : callable
         Takes V, S V and S S V (None if the objective does not need it), each of shape (n, p, k), and returns
-        half the gradient of the value with respect to V, of this shape, and the values, shape (n,). Its part
-        along the columns of V is subtracted.
+        half the gradient of the value with respect to V, shape (n, p, k), and the values, shape (n,). The
+        gradient excludes its component along the columns of V.
     values : callable
         Takes V'SV and V'SSV (or None), of shape (n, k, k), and returns the values, shape (n,).
     ratio : bool
@@ -62,14 +63,15 @@ def adjusted_slope(V: np.ndarray, SV: np.ndarray, SSV: np.ndarray | None) -> tup
 
 
 def adjusted_values(G: np.ndarray, N: np.ndarray | None) -> np.ndarray:
-    """Return the adjusted variances of components that are put in order one by one, the largest first."""
+    """Return adjusted variances after ordering the components greedily, the largest variance first."""
     return added_variances(G).sum(axis=0)
 
 
 def added_variances(G: np.ndarray, sorts: bool = True) -> np.ndarray:
-    """Return what each component adds, shape (k, n), from G = V'SV of shape (n, k, k).
+    """Return the variance that each component adds, shape (k, n), from G = V'SV, shape (n, k, k).
 
-    If `sorts`, the next component is that of the largest remaining variance; else they have the order of G.
+    If `sorts`, the next component is always the one with the largest remaining variance; otherwise components
+    are in the order of G.
     """
     k, indices = G.shape[1], np.arange(len(G))
     residual, increments = G.copy(), np.zeros((k, len(G)))
@@ -123,26 +125,27 @@ class Objective:
     Attributes
     ----------
     name, label : str
-        The value of ``objective=``, and the name in prints.
+        The value of the option ``objective=``, and the printed name.
     measure : Measure
         The share of the total variance that is maximised.
     criterion : type
-        The class of what is maximised, a Criterion; `of_matrix` of it makes one.
+        The subclass of Criterion that is maximised; its method `of_matrix` makes an instance.
     ordered : bool
-        Whether the value depends on the order of the components, as each counts what it adds to earlier ones.
+        Whether the value depends on the order of the components because each counts what it adds to earlier
+        ones.
     equals_variance : bool
         Whether the value of a single component is its variance.
     reconstructs : bool
-        Whether it is the share of the rows that their projections on the loadings reproduce, which methods of
-        nonnegative loadings maximise as well. Components of a single variable may then tie.
+        Whether the value is the share of the variance that projections of the rows on the loadings reproduce,
+        which methods for nonnegative loadings maximise as well. Components of a single variable may then tie.
     proxy : Objective or None
-        What sweeps over many variables maximise instead, as products with S S are expensive.
+        The objective that sweeps over many variables maximise instead, as products with S S are expensive.
     groups : GroupSearch or None
-        What a search over partitions of all variables needs; None: there is none.
+        Properties for a search over partitions of all variables; None if there is no such search.
     relaxation : str or None
-        The name of its bounds over all supports in :mod:`spcastat.proofs.jointly`; None: there are none.
+        The name of the bounds over all supports in :mod:`spcastat.proofs.jointly`; None if there are none.
     shares : bool
-        Whether ``variance=`` can ask for a share of it.
+        Whether the option ``variance=`` can request a share of this objective.
     """
 
     name: str
@@ -158,7 +161,7 @@ class Objective:
     shares: bool = False
 
     def group_search(self) -> GroupSearch:
-        """Return what a search over partitions of all variables needs.
+        """Return the properties for a search over partitions of all variables.
 
         Raises
         ------
@@ -178,7 +181,7 @@ class Objective:
         Raises
         ------
         OptionError
-            If there are none for the objective.
+            If there are no such bounds for the objective.
         """
         if self.relaxation is None:
             raise OptionError(
@@ -218,8 +221,8 @@ LEAST_SQUARES = Objective(
     groups=GroupSearch(None, regression_slope, regression_values, ratio=True),
     relaxation="regression",
 )
-#: The objective of searches over groups of all variables, unless one is given; adjusted variance would make
-#: one general group.
+#: The default objective of searches over groups of all variables; adjusted variance would give one general
+#: group.
 OF_GROUPS = PEV
 #: The objectives by name.
 OBJECTIVES: dict[str, Objective] = {record.name: record for record in (ADJUSTED, PEV, LEAST_SQUARES)}
@@ -231,5 +234,5 @@ def provable() -> list[str]:
 
 
 def _those_with(field: str) -> str:
-    """Return the options of the objectives that have a field, for messages."""
+    """Return the text of the options for objectives that have a value in `field`, for messages."""
     return " or ".join(f"objective={name!r}" for name, record in OBJECTIVES.items() if getattr(record, field))

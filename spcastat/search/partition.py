@@ -1,16 +1,16 @@
 """Partitions: disjoint components that together contain all variables, found exactly or by search.
 
-Groups are sets of variables written as bit masks. The sum over a partition of the largest eigenvalues of the
-covariance matrices of its groups is the PEV of disjoint components of all variables, and a bound of their
-adjusted variance. It is a sum over groups, so that programming over subsets gives the largest sum for every
-subset of the variables, without listing partitions.
+Groups are sets of variables, represented as bit masks. The sum over a partition of the largest eigenvalues of
+the covariance matrices of its groups is the PEV of disjoint components of all variables, and an upper bound
+on their adjusted variance. Because it is a sum over groups, dynamic programming over subsets gives the
+largest sum for every subset of the variables without listing partitions.
 
 Climbs move single variables between groups. For up to `VARIABLES_LIMIT` variables all partitions are then
-compared: for PEV the one with the largest sum is best; for adjusted variance only partitions whose sums
-exceed the best known value have to be fitted; the least-squares share may be larger than the sum, so that
-every partition has to be fitted. If more partitions than `LIMITS` allows would have to be fitted, only
-those with the largest sums are fitted. The effects of its constants on value and time are measured in
-benchmarks/results/steering.md.
+compared: for PEV, the partition with the largest sum is best; for adjusted variance, only partitions whose
+sums exceed the best known value have to be fitted; for the least-squares share, which may be larger than the
+sum, every partition has to be fitted. If more partitions than `LIMITS` allows would have to be fitted, only
+the ones with the largest sums are fitted. benchmarks/results/steering.md shows how the constants affect the
+objective and the run time.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from spcastat.search.penalty import VarianceTarget
 # --- all partitions -------------------------------------------------------------------------------
 
 
-#: With more variables, the 2^p subsets are not listed.
+#: With more variables than this, the 2^p subsets are not listed.
 VARIABLES_LIMIT = 16
-#: Sets of up to this many variables are split in every way by one operation for each way.
+#: For sets of up to this many variables, every split into two subsets takes one operation.
 SPLIT_SIZE = 5
 
 
@@ -53,9 +53,9 @@ def first_eigenvalues(S: np.ndarray, running: Callable[[], bool] | None = None) 
     Parameters
     ----------
     S : ndarray of shape (p, p)
-        With p at most `VARIABLES_LIMIT`.
+        Covariance matrix; p is at most `VARIABLES_LIMIT`.
     running : callable, optional
-        Called between steps; if it returns False, so that time has run out, the result is None.
+        Called between steps; if it returns False because time has run out, the result is None.
     """
     p = len(S)
     eigenvalues = np.zeros(1 << p)
@@ -85,9 +85,9 @@ class Partitions:
     ----------
     largest_sums_by_count : list of ndarray
         ``largest_sums_by_count[j - 1][mask]`` is the largest sum over partitions of a subset into j groups;
-        -inf if it has fewer than j variables. For fewer than k groups there are only the subsets that are
-        left when a partition begins with the group of the last variable, and goes on with that of the last
-        remaining one.
+        -inf if the subset has fewer than j variables. For fewer than k groups, only those subsets are
+        included that can remain when a partition is built by taking, repeatedly, the group of the last
+        remaining variable.
     """
 
     def __init__(self, group_values: np.ndarray, k: int):
@@ -120,8 +120,8 @@ class Partitions:
     def descending(self, floor: float) -> Iterator[tuple[float, tuple[int, ...]]]:
         """Yield the partitions whose sums are larger than `floor`, with their sums, in descending order.
 
-        A partition is built group by group; the sum of its first groups and the largest sum of what is left
-        is never below the sum of any partition that begins so (best-first search).
+        A partition is built group by group (best-first search): the sum of its first groups plus the largest
+        sum of the remaining variables is at least the sum of any partition with the same first groups.
         """
         if self.k == 1:
             if self.group_values[self.all_variables] > floor:
@@ -146,7 +146,7 @@ class Partitions:
     def _choice(
         self, groups_taken: tuple[int, ...], partial_sum: float, remainder: int, floor: float
     ) -> _GroupQueue:
-        """Return the next groups for a partition that begins with `groups_taken`, the best first."""
+        """Return the possible next groups of a partition that begins with `groups_taken`, the best first."""
         groups = self._with_last(remainder)[:-1]
         totals = (
             partial_sum
@@ -170,10 +170,10 @@ class Partitions:
 
 
 class _GroupQueue:
-    """The groups that may follow in a partition, in descending order of the sums `totals`.
+    """The possible next groups of a partition, in descending order of the sums `totals`.
 
-    `at` is the position of the next group; `groups_taken` are the groups so far, with the sum `partial_sum`,
-    and `remainder` the variables left.
+    `at` is the position of the next group, `groups_taken` contains the groups so far, `partial_sum` is the
+    sum of their values, and `remainder` is the bit mask of the remaining variables.
     """
 
     def __init__(
@@ -189,16 +189,17 @@ class _GroupQueue:
 
 
 def _push(queue: list[tuple[float, int, _GroupQueue]], ties: Iterator[int], choice: _GroupQueue) -> None:
-    """Put a choice into the queue by the sum of its next group, if it has one."""
+    """Put a choice into the queue with the priority of its next group, if there is one."""
     if choice.at < len(choice.groups):
         heappush(queue, (-float(choice.totals[choice.at]), next(ties), choice))
 
 
 def largest_sums(f: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """Return for every set r the largest f(s) + g(r without s) over its subsets s, shape (2^h,).
+    """Return, for every set r, the largest f(s) + g(r without s) over its subsets s, shape (2^h,).
 
-    `f` and `g` have a value for every subset of h variables. A set with the last variable has it in s or in
-    the rest, so that three problems with one variable less give the answer; all are solved at once.
+    `f` and `g` contain a value for every subset of h variables. If a set contains the last variable, this is
+    either in s or in the remainder, so three problems with one variable fewer give the answer; all are solved
+    at once.
     """
     h = len(f).bit_length() - 1
     F, G = f[:, None], g[:, None]
@@ -229,9 +230,9 @@ def largest_sums(f: np.ndarray, g: np.ndarray) -> np.ndarray:
 class GroupLoadings:
     """The best loadings of partitions into k groups; a partition is given by the group of each variable.
 
-    Loadings are stored as one number per variable, its loading in the component of its group. The objective
-    is climbed on fixed supports, from one start or from several, so that its values are those of local
-    optima; for PEV they are exact.
+    Loadings are stored as one number per variable, its loading in the component of its group. Ascents on
+    fixed supports, from one start or several, give the values, which are therefore local optima; for PEV they
+    are exact.
 
     Parameters
     ----------
@@ -272,10 +273,10 @@ class GroupLoadings:
     def polished(
         self, labels: np.ndarray, x: np.ndarray, value: float
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the fit of one partition, or a better one at the end of climbs from further starts.
+        """Return the fit of a single partition, improved by ascents from further starts if possible.
 
-        These are the best loadings of each group by itself, if these are no eigenvectors, and, if the value
-        depends on the order, the order of the largest variances of the fit.
+        The further starts are the best loadings of each single group, if these are not eigenvectors, and, if
+        the value depends on the order, the components in descending order of the variance given earlier ones.
         """
         for trial, start in self._further_starts(labels[None], x[None]):
             ends, end_values = self._climbed(trial, start)
@@ -284,7 +285,7 @@ class GroupLoadings:
         return labels, x, value
 
     def dense(self, labels: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the loadings of one partition, shape (p, k), in the best order found, and the value."""
+        """Return the loadings of a single partition, shape (p, k), in the best order found, and the value."""
         V = np.where(labels[:, None] == np.arange(self.k), x[:, None], 0.0)
         for _ in range(2):
             labels = np.argsort(best_order(V.T @ self.S @ V))[labels]
@@ -294,7 +295,7 @@ class GroupLoadings:
         return V, float(values[0])
 
     def _further_starts(self, labels: np.ndarray, x: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield further partitions and loadings to start from."""
+        """Yield further partitions and loadings from which ascents start."""
         if self.search.ratio:
             assert self.square is not None
             yield labels, self._starts(labels, self.square, self.S)
@@ -304,7 +305,7 @@ class GroupLoadings:
     def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return values, shape (n,), and gradients, shape (n, p), for loadings of any length.
 
-        `M` and `T` are both the labels.
+        `M` and `T` both contain the labels.
         """
         membership = M[:, :, None] == np.arange(self.k)
         V = np.where(membership, x[:, :, None], 0.0)
@@ -330,7 +331,7 @@ class GroupLoadings:
         return x
 
     def _in_order(self, labels: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return partitions whose groups are numbered by their variance given the groups before them."""
+        """Return partitions with groups numbered in descending order of variance given earlier groups."""
         V = np.where(labels[:, :, None] == np.arange(self.k), x[:, :, None], 0.0)
         order = largest_first(V.mT @ self.S @ V, (0,) * self.k)
         return np.take_along_axis(np.argsort(order, axis=1), labels, axis=1)
@@ -348,18 +349,20 @@ class GroupLoadings:
         return loadings, values
 
 
-#: effort -> random starts, in addition to those from varimax and from the largest loadings of PCA.
+#: effort -> number of random starts, in addition to varimax and to the largest loadings of PCA.
 RANDOM_PARTITIONS = {"quick": 2, "auto": 8, "thorough": 32}
 
 
 # --- the search -----------------------------------------------------------------------------------
 
 
-#: effort -> the largest number of partitions that are fitted to compare all; a thousand take about 0.1 s.
+#: effort -> the largest number of partitions that are fitted in a complete comparison; a thousand take about
+#: 0.1 s.
 LIMITS = {"quick": 5_000, "auto": 40_000, "thorough": 400_000}
-#: The number of partitions that are fitted if there are too many to compare all: those of largest PEV.
+#: The number of partitions that are fitted if there are too many to compare all; they are the ones with the
+#: largest PEV.
 FITTED = 3_000
-#: The number of partitions on the way of the climbs, the best by their eigenvectors, that are fitted.
+#: The number of partitions evaluated in climbs that are fitted, the best ones with leading eigenvectors.
 OPTIMISED_PARTITIONS = 30
 #: Up to this many variables a climb ends only after every move and every swap has been evaluated.
 ALL_TRIED = 60
@@ -367,7 +370,7 @@ ALL_TRIED = 60
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """The best components that were found.
+    """The best components found by a search.
 
     Attributes
     ----------
@@ -380,8 +383,8 @@ class Grouped:
     compared : int
         The number of partitions that were fitted.
     exhaustive : bool
-        Whether all partitions were compared: each was fitted, or cannot be better. For adjusted variance and
-        least squares the fit to a partition is the best of a few local optima.
+        Whether all partitions were compared: each was either fitted or cannot be better. For adjusted
+        variance and least squares, the fit to a partition is the best of a few local optima.
     settled : bool
         Whether no move of a variable to another group improves the fit.
     proven : bool
@@ -407,11 +410,11 @@ def partition(
 ) -> Grouped:
     """Search for the k groups whose components maximise the objective.
 
-    A climb moves one variable to another group, or swaps two, while that raises the objective of the leading
-    eigenvectors of the groups. For PEV these are the best loadings; for the other objectives loadings are
-    optimised on the best groups that the climbs evaluated. Without starts all partitions of up to
-    `VARIABLES_LIMIT` variables are compared, unless too many would have to be fitted. Otherwise moves are
-    evaluated with the optimised loadings, too, for up to `ALL_TRIED` variables.
+    A climb moves one variable to another group, or swaps two variables, as long as this raises the objective
+    of the leading eigenvectors of the groups. For PEV these are the best loadings; for the other objectives,
+    loadings are optimised on the best groups that the climbs evaluated. If no starts are given, all
+    partitions of up to `VARIABLES_LIMIT` variables are compared, unless too many would have to be fitted.
+    Otherwise, for up to `ALL_TRIED` variables, moves are also evaluated with optimised loadings.
 
     Parameters
     ----------
@@ -423,8 +426,8 @@ def partition(
     effort : {"quick", "auto", "thorough"}
     rng : numpy Generator, optional
     starts : sequence of ndarray of shape (p, k)
-        Starts of a short search that only climbs: each variable goes to the component of its largest loading.
-        By default varimax, PCA and random groups.
+        Starts of a short search that consists only of climbs: each variable is assigned to the component of
+        its largest loading. The default starts are varimax, PCA and random groups.
     """
     scaled = S / np.trace(S)
     rng = rng or np.random.default_rng(0)
@@ -461,16 +464,16 @@ def partition(
 
 
 class _PartitionFits:
-    """The best fit of partitions so far; climbs from further starts begin at it alone.
+    """The best fit of partitions so far; only this fit is improved from further starts.
 
-    In 84 searches on eight tables they reached the same values as from 300 fits, with two random starts for
+    In 84 searches on eight tables this gave the same values as improving 300 fits, with two random starts for
     each and all orders of up to three components, in .6 of the time.
 
     Attributes
     ----------
     loadings : GroupLoadings
     labels, x : ndarray of shape (p,)
-        As for :class:`GroupLoadings`.
+        See :class:`GroupLoadings`.
     value : float
     compared : int
         The number of partitions that were fitted.
@@ -483,12 +486,12 @@ class _PartitionFits:
         self.compared = 0
 
     def add(self, partitions: Sequence[Sequence[int]]) -> None:
-        """Fit partitions, each a sequence of k groups written as bit masks."""
+        """Fit partitions, each a sequence of k groups as bit masks."""
         if partitions:
             self.fit(_labels(partitions, len(self.loadings.S)))
 
     def fit(self, labels: np.ndarray) -> None:
-        """Fit partitions from the eigenvectors of their groups, and keep the best of all so far."""
+        """Fit partitions from the eigenvectors of their groups, and keep the best fit so far."""
         labels, x, values = self.loadings.fit(labels)
         self.compared += len(labels)
         winner = int(values.argmax())
@@ -496,16 +499,16 @@ class _PartitionFits:
             self.labels, self.x, self.value = labels[winner], x[winner], float(values[winner])
 
     def polish(self) -> None:
-        """Climb from further starts on the best groups."""
+        """Improve the best fit by ascents from further starts."""
         self.labels, self.x, self.value = self.loadings.polished(self.labels, self.x, self.value)
 
     def compare_all(self, limit: int) -> bool:
-        """Fit all partitions that may be better, if they are at most `limit`, and return whether they are.
+        """Fit all partitions that may be better; return False if there are more than `limit`.
 
-        If they are more, `FITTED` of them are fitted.
+        In that case, only `FITTED` of them are fitted.
         """
         eigenvalues = first_eigenvalues(self.loadings.S)
-        assert eigenvalues is not None  # without a time limit
+        assert eigenvalues is not None  # there is no time limit
         partitions, bound = Partitions(eigenvalues, self.loadings.k), self.loadings.search.bound
         if bound == "equal":
             self.add([groups for _, groups in islice(partitions.descending(-np.inf), 1)])
@@ -524,7 +527,7 @@ class _PartitionFits:
         return complete
 
     def climb(self) -> None:
-        """Move single variables to other groups while that raises the objective of the best loadings."""
+        """Move single variables to other groups as long as this raises the objective of the best loadings."""
         k, value = self.loadings.k, -np.inf
         while self.value > value + RELATIVE:
             value, labels = self.value, self.labels
@@ -536,7 +539,7 @@ class _PartitionFits:
 
 
 def _labels(partitions: Sequence[Sequence[int]], p: int) -> np.ndarray:
-    """Return the number of the group of each variable, shape (n, p), for partitions into bit masks."""
+    """Return the number of the group of each variable, shape (n, p), from partitions as bit masks."""
     if p <= VARIABLES_LIMIT:
         return (np.array(partitions)[:, None, :] >> np.arange(p)[:, None] & 1).argmax(axis=2)
     label_rows = np.empty((len(partitions), p), dtype=int)
@@ -547,7 +550,7 @@ def _labels(partitions: Sequence[Sequence[int]], p: int) -> np.ndarray:
 
 
 def _starts(S: np.ndarray, k: int, random: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield starts: the group of each variable, shape (p,)."""
+    """Yield starts, each an array of the groups of the variables, shape (p,)."""
     values, vectors = top_eigh(S, k)
     loadings = vectors * np.sqrt(values.clip(min=0.0))
     yield np.abs(varimax(loadings)).argmax(axis=1)
@@ -557,7 +560,7 @@ def _starts(S: np.ndarray, k: int, random: int, rng: np.random.Generator) -> Ite
 
 
 def _without_empty(labels: np.ndarray, k: int) -> list[int]:
-    """Return the groups as bit masks; an empty group takes a variable from the largest."""
+    """Return the groups as bit masks; an empty group receives a variable from the largest group."""
     labels = labels.copy()
     for g in range(k):
         if not (labels == g).any():
@@ -580,14 +583,15 @@ class Climber:
     k : int
     objective : Objective
     rule : SupportRule, optional
-        The variables that groups may have and must have. Variables that none may have are in no group.
+        The variables that groups may and must include. Variables that no group may include are in no group.
     target : VarianceTarget, optional
-        If given, partitions are compared by how nearly they reach it, not by the sum of adjusted variances.
+        If given, partitions are compared by `VarianceTarget.attainment`, not by the sum of adjusted
+        variances.
 
     Attributes
     ----------
     values_by_partition : dict
-        Every partition that was evaluated, its groups ascending -> its value with leading eigenvectors.
+        Every evaluated partition, as ascending bit masks -> its value with leading eigenvectors.
     """
 
     def __init__(
@@ -615,7 +619,7 @@ class Climber:
         return self.vectors_by_group[group]
 
     def is_admissible(self, groups: Sequence[int]) -> bool:
-        """Return whether groups obey the rule."""
+        """Return whether the groups satisfy the rule."""
         if self.rule is None:
             return True
         membership = np.zeros((1, self.k, self.p), dtype=bool)
@@ -650,7 +654,7 @@ class Climber:
         return value, groups
 
     def _trials(self, groups: list[int]) -> Iterator[list[int]]:
-        """Yield neighbouring partitions: first moves, the most promising first, then swaps."""
+        """Yield neighbouring partitions: first moves, in descending order of promise, then swaps."""
         for position, (j, g, h) in enumerate(self._moves(groups)):
             if position >= 50 and self.p > ALL_TRIED:
                 break
@@ -673,7 +677,7 @@ class Climber:
         """Return moves of variable j from group g to group h, the best first.
 
         A move is evaluated with the loadings of g without the variable, and with the loadings of h extended
-        by the variable so that the variance is largest; this needs no eigenvectors.
+        by the variable so as to maximise the variance; this needs no eigenvectors.
         """
         V = self.vectors(groups)
         labels = np.full(self.p, -1)
@@ -698,7 +702,7 @@ class Climber:
         return list(zip(j[order].tolist(), g[order].tolist(), h[order].tolist(), strict=True))
 
     def _values(self, G: np.ndarray, N: np.ndarray | None) -> np.ndarray:
-        """Return the objective from V'SV, and V'SSV, of orthonormal loadings, shape (B,)."""
+        """Return the objective, shape (B,), from V'SV and V'SSV of orthonormal loadings."""
         if self.target is not None:
             return self.target.attainment(added_variances(G, self.sorts).T)
         return self.search.values(G, N)
@@ -711,9 +715,10 @@ def _grams_after(
     MV: np.ndarray,
     variances: np.ndarray,
 ) -> np.ndarray:
-    """Return V'MV after changes of loadings, shape (B, k, k), from V'MV, MV and the diagonal of M before.
+    """Return V'MV, shape (B, k, k), after changes of the loadings V.
 
-    A change (i, a, b) replaces column i of V by a V + b e_j; all are of shape (B,).
+    `G`, `MV` and `variances` are V'MV, MV and the diagonal of M before the changes. A change (i, a, b)
+    replaces column v_i of V by a v_i + b e_j; i, a, b and `j` have shape (B,).
     """
     at, row, own_variances = np.arange(len(j)), MV[j], variances[j]
     products = np.repeat(G[None], len(at), axis=0)
@@ -723,7 +728,7 @@ def _grams_after(
         products[at, i, :] = column
         products[at, :, i] = column
         products[at, i, i] = square
-        # products of e_j with the changed column, for the next column
+        # the products of e_j with the changed column are needed for the next column
         row = row.copy()
         row[at, i] = a * row[at, i] + b * own_variances
     return products

@@ -1,17 +1,17 @@
-"""One penalty for all loadings, the removal of one nonzero at a time, and a target share of PCA's variance.
+"""Search for a target share of PCA's variance, by a common penalty and by removing single nonzeros.
 
-For the target the search maximises a criterion whose maximisation reaches it.
+To reach the target, the search maximises a criterion that is largest if the target is reached.
 
-With V unit loadings, V'SV = G and C of `spcastat.search.criteria.triangle`, the part of score i that
-is uncorrelated with earlier scores has covariances S V C e_i with the variables, and
+With unit loadings V, V'SV = G and C from `spcastat.search.criteria.triangle`, the part of score i that is
+uncorrelated with earlier scores has covariances S V C e_i with the variables, and
 
     z_ij^2 = ((S V C diag(w) C')_ji / w_i)^2 / r_i^2
 
 is, to first order, the gain from including variable j in component i, where w are the weights of the adjusted
 variances r_i^2. A sweep keeps the variables with z^2 above the penalty, with loadings proportional to z. If
 the target after component i is not reached, further variables are added according to the cumulative sum of
-squares: for a unit score x that is orthogonal to the earlier ones, loadings proportional to x'X_J have a
-score whose part uncorrelated with the earlier ones has at least the variance sum_J (x'X_j)^2. The matrix S
+squares: for a unit score x that is orthogonal to the earlier ones, loadings proportional to x'X_J give a
+score whose part uncorrelated with the earlier scores has a variance of at least sum_J (x'X_j)^2. The matrix S
 itself is never formed.
 """
 
@@ -30,23 +30,23 @@ from spcastat.search.criteria import Adjusted, Fits, SupportRule, join_fits, tri
 from spcastat.search.matrices import TINY, SymmetricMatrix
 from spcastat.search.moves import refined, stationary
 
-#: Weight of the total adjusted variance relative to the targets not yet reached.
+#: Weight of the total adjusted variance; the targets not yet reached have the remaining weight.
 SLACK = 0.05
-#: Weights of targets differ by a factor e where the shares kept differ by this multiple of the target. Half
-#: or twice as much changed the number of nonzeros in 3 of 23 fits of four tables, by at most 5 %.
+#: Weights of two targets differ by a factor e if the shares kept differ by this multiple of the target. Half
+#: or twice this value changed the number of nonzeros in 3 of 23 fits of four tables, by at most 5 %.
 WEIGHT_SCALE = 0.005
 
 
 @dataclass(frozen=True, eq=False)
 class VarianceTarget:
-    """A target share of PCA's variance, after every component or for all of them together.
+    """A target share of PCA's variance, after every component or for all components together.
 
     Attributes
     ----------
     share : float
-        From 0, exclusive, to 1.
+        The target share, above 0 and at most 1.
     cumulative : bool
-        Whether the share must be kept after every component, not only by all of them together.
+        Whether the share must be kept after every component, not only by all components together.
     pca : ndarray of shape (k,)
         The leading eigenvalues as shares of the total variance.
     """
@@ -61,7 +61,7 @@ class VarianceTarget:
 
     @property
     def goals(self) -> np.ndarray:
-        """The adjusted variance needed after each component, shape (k,), less half of TARGET_ROUNDING."""
+        """The adjusted variance needed after each component, shape (k,), with an allowance for rounding."""
         goals = (self.share - 0.5 * TARGET_ROUNDING) * np.cumsum(self.pca)
         return goals if self.cumulative else np.where(np.arange(self.k) == self.k - 1, goals, 0.0)
 
@@ -74,11 +74,12 @@ class VarianceTarget:
         return np.asarray((np.cumsum(variances, axis=-1) >= self.goals).all(axis=-1))
 
     def attainment(self, variances: np.ndarray) -> np.ndarray:
-        """Return how nearly the target is reached, shape (...,), for adjusted variances, shape (..., k).
+        """Return a measure of attainment, shape (...,), for adjusted variances, shape (..., k).
 
-        With f_i the adjusted variance of the first i components and g_i the target, this is
-        (1 - a) mean of min(f_i / g_i, 1) + a f_k / g_k. The first term is largest where all targets are
-        reached; the second then increases the margin. With a target for the total only, it is f_k / g_k.
+        With f_i the adjusted variance of the first i components and g_i the target, the measure is (1 - a)
+        mean of min(f_i / g_i, 1) + a f_k / g_k, where a is SLACK. The first term is largest if all targets
+        are reached; the second then increases the margin. With a target only for the total, the measure is
+        f_k / g_k.
         """
         parts = np.cumsum(variances, axis=-1) / np.maximum(self.goals, TINY)
         if not self.cumulative:
@@ -88,8 +89,8 @@ class VarianceTarget:
     def weights(self, variances: np.ndarray) -> np.ndarray:
         """Return the weight of the adjusted variance of each component, shape (k,); the first is 1.
 
-        A component counts towards the targets after it and after all later components, and a target weighs
-        more the larger its shortfall.
+        A component counts towards the targets after itself and after all later components, and the weight of
+        a target increases with its shortfall.
         """
         if not self.cumulative:
             return np.ones(self.k)
@@ -103,7 +104,7 @@ class VarianceTarget:
         return MEASURES["adjusted"](V, op) / np.cumsum(self.pca)
 
     def true(self, V: np.ndarray, op: Operator) -> bool:
-        """Return whether loadings reach the target according to :mod:`spcastat.measures`."""
+        """Return whether loadings reach the target as computed by :mod:`spcastat.measures`."""
         kept_shares = self.measured(V, op)
         return bool(
             (kept_shares if self.cumulative else kept_shares[-1:]).min() >= self.share - TARGET_ROUNDING
@@ -111,7 +112,7 @@ class VarianceTarget:
 
 
 class TargetCriterion(Adjusted):
-    """How nearly a target is reached: the mean attained share, plus a small multiple of the total."""
+    """Attainment of a target: the mean attained share plus a small multiple of the total variance."""
 
     def __init__(self, S: SymmetricMatrix, cards: tuple[int, ...], target: VarianceTarget):
         super().__init__(S, cards)
@@ -119,7 +120,7 @@ class TargetCriterion(Adjusted):
         self.goals = np.maximum(target.goals, TINY)
 
     def holds(self, fits: Fits) -> np.ndarray:
-        """Return which of the fits reach the target, shape (B,)."""
+        """Return a mask of the fits that reach the target, shape (B,)."""
         return self.target.holds(self.variances(fits.G))
 
     def _of(self, variances: np.ndarray) -> np.ndarray:
@@ -129,7 +130,7 @@ class TargetCriterion(Adjusted):
         return self._slopes(self.variances(G))
 
     def _slopes(self, variances: np.ndarray) -> np.ndarray:
-        """Return the derivative of the value in each adjusted variance, shape (B, k)."""
+        """Return the derivative of the value with respect to each adjusted variance, shape (B, k)."""
         last_slope = 1.0 / self.goals[-1]
         if not self.target.cumulative:
             return np.full(variances.shape, last_slope)
@@ -151,7 +152,7 @@ class WithProducts:
     V : ndarray of shape (p, k)
         Unit loadings.
     F : ndarray of shape (p, k)
-        S V over the total variance.
+        S V divided by the total variance.
     variances : ndarray of shape (k,)
         The adjusted variances, as shares of the total.
     """
@@ -166,7 +167,7 @@ class WithProducts:
 
 
 def with_products(V: np.ndarray, F: np.ndarray) -> WithProducts:
-    """Return unit loadings V with their products F = S V, over the total variance."""
+    """Return unit loadings V with their products F = S V, divided by the total variance."""
     return WithProducts(V, F, _triangle(V, F)[1])
 
 
@@ -185,12 +186,12 @@ class Sweeps:
     Attributes
     ----------
     op : Operator
-        Of p variables.
+        The data, with p variables.
     target : VarianceTarget
     total : float
-        The total variance of all variables, which may be more than those of `op`.
+        The total variance of all variables, which may be more than the variables of `op`.
     rule : SupportRule, optional
-        Its forced variables are included, and forbidden ones are not.
+        The rule whose forced variables are included and whose forbidden variables are not.
     """
 
     op: Operator
@@ -218,7 +219,7 @@ class Sweeps:
         return with_products(V, F)
 
     def _update(self, V: np.ndarray, F: np.ndarray, i: int, penalty: float) -> None:
-        """Replace component i of V and F in place, by the rule in the module's docstring."""
+        """Replace component i of V and F in place, as described in the docstring of the module."""
         C, variances = _triangle(V, F)
         size = max(float(variances[i]), TINY)
         w = self.target.weights(variances)
@@ -243,7 +244,7 @@ class Sweeps:
         F[:, i] = self.op.dot(V[:, i]) / self.total
 
     def polished(self, start: WithProducts, sweeps: int) -> WithProducts:
-        """Optimise the loadings on the supports; return those of the sweep with the largest `room`."""
+        """Optimise the loadings on the supports; return the loadings of the sweep with the largest `room`."""
         V, F = start.V.copy(), start.F.copy()
         supports = V != 0
         best_fit = start
@@ -261,9 +262,9 @@ class Sweeps:
         return best_fit
 
     def trimmed(self, fit: WithProducts) -> WithProducts:
-        """Return a fit that reaches the target after removing loadings, but none that the rule forces.
+        """Return a fit that reaches the target after removing loadings that the rule does not force.
 
-        They are removed first from all components together, then from each.
+        Loadings are removed first from all components together, then from each component.
         """
         all_components = list(range(self.target.k))
         for components in (
@@ -273,7 +274,7 @@ class Sweeps:
         return fit
 
     def _cut_components(self, fit: WithProducts, components: list[int]) -> WithProducts:
-        """Remove loadings of some components until removing a single one misses the target."""
+        """Remove loadings of some components until removing one more would miss the target."""
         count = max(1, int(FIRST_STEP * np.count_nonzero(fit.V[:, components])))
         for _ in range(60):
             fewer = self._without(fit, components, count)
@@ -293,7 +294,7 @@ class Sweeps:
     def _without(self, fit: WithProducts, components: list[int], count: int) -> WithProducts | None:
         """Return the fit without the `count` loadings that contribute least; None if none can be removed.
 
-        Each component keeps its largest loading and those that the rule forces.
+        Each component keeps its largest loading and the loadings that the rule forces.
         """
         removable = fit.V != 0
         removable[np.argmax(np.abs(fit.V), axis=0), np.arange(self.target.k)] = False
@@ -337,15 +338,15 @@ class FitAtCard:
 
 @dataclass(eq=False)
 class Shrinking:
-    """A search for fewer and fewer nonzeros.
+    """A search that removes nonzeros one at a time as long as the target is reached.
 
     Attributes
     ----------
     S : SymmetricMatrix
-        The covariance matrix over the total variance.
+        The covariance matrix divided by the total variance.
     target : VarianceTarget
     effort : Effort
-        Without `kicks`, single nonzeros are removed, and no exchanges are tried.
+        The settings. Without `kicks`, single nonzeros are removed, and no exchanges are tried.
     rng : numpy Generator
     rule : SupportRule, optional
         The supports that are allowed.
@@ -370,8 +371,8 @@ class Shrinking:
         fit = refined(present.criterion, present.fit, LONG)
         if present.criterion.holds(fit)[0]:
             present = FitAtCard(present.criterion, fit)
-        # Where every target is exceeded, the total adjusted variance alone is maximised. Its stationary point
-        # does not depend on the rounding of the search.
+        # If every target is exceeded, only the total adjusted variance is maximised. Its stationary point
+        # does not depend on rounding in the search.
         total = Adjusted(self.S, present.criterion.cards)
         stationary_fit = stationary(total, total.fits(present.fit.places, present.fit.x))
         return present.criterion.dense(
@@ -394,7 +395,7 @@ class Shrinking:
         return FitAtCard(criterion, refined_fit if criterion.holds(refined_fit)[0] else fit)
 
     def _fewer(self, present: FitAtCard) -> FitAtCard | None:
-        """Return a fit with one nonzero less that reaches the target, or None."""
+        """Return a fit with one nonzero fewer that reaches the target, or None."""
         tries = self._dropped(present)
         fit = _best_success(tries)
         if fit is not None or not self.effort.kicks:
@@ -411,7 +412,7 @@ class Shrinking:
         return next((trial for trial in kicked if trial is not None), None)
 
     def _dropped(self, present: FitAtCard) -> list[FitAtCard]:
-        """Return, for each component, the best fits with one nonzero less in this component."""
+        """Return, for each component, the best fits with one nonzero fewer in this component."""
         fits_at_cards = []
         for i, card in enumerate(present.criterion.cards):
             if card == max(1, self.must[i].sum()):

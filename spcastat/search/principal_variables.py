@@ -1,14 +1,14 @@
-"""Principal variables: which groups of variables reproduce all variables best, as sums of squares.
+"""Principal variables: the groups of variables that reproduce the most variance of all variables.
 
-U are the variables kept, and F = A'S_U. is a matrix of covariances of all variables with uncorrelated
-combinations of U of unit variance. The variance reproduced is |F|^2 if all combinations are used (McCabe
-1984, Technometrics 26, second criterion), and the sum of the k largest eigenvalues of FF' for the best k of
-them (reduced-rank regression; modified PCA of Tanaka and Mori 1997). No variable added decreases it, so that
-PCA and the set of all candidates bound it.
+U contains the selected variables, and F = A'S_U. is the matrix of covariances of all variables with
+uncorrelated linear combinations of U of unit variance. The variance reproduced is |F|^2 if all combinations
+are used (McCabe 1984, Technometrics 26, second criterion), and the sum of the k largest eigenvalues of FF'
+for the best k combinations (reduced-rank regression; modified PCA of Tanaka and Mori 1997). Adding a variable
+never decreases it, so PCA and the set of all candidates give upper bounds.
 
-Variables enter in groups, most of a single variable. The search adds the group with the largest gain per cost
-until the budget is spent, starts also from larger sets that it reduces and from random ones, and exchanges
-groups as long as this helps.
+Variables enter in groups, most of which contain a single variable. The search adds the group with the largest
+gain per cost until the budget is spent. It also starts from larger sets, which it reduces, and from random
+sets. It then exchanges groups as long as this increases the variance reproduced.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ import numpy as np
 from spcastat.linalg.eigenvectors import RELATIVE
 from spcastat.search.matrices import PIVOT_TOLERANCE
 
-#: Candidates whose values are computed at once; only those whose bound is above the best value are.
+#: The number of candidates whose values are computed at a time, in descending order of their upper bounds,
+#: until no bound exceeds the best value.
 CANDIDATES_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
 class SelectionEffort:
-    """How long to search for principal variables.
+    """The settings of a search for principal variables.
 
     Attributes
     ----------
     random_starts : int
-        With 4 of them, 1 of 21 settings on tables of 13 to 100 variables ended below the best set known, with
-        16 none.
+        Number of random starts. With 4, 1 of 21 problems on tables of 13 to 100 variables ended below the
+        best known set; with 16, none.
     excess : tuple of int
-        Sizes above that of the set to which greedy choices go before they are reduced.
+        The numbers of additional groups that greedy selections include before they are reduced.
     most_variables : float
-        With more variables there is only the greedy start: each of the others takes seconds, and with 2,000
-        variables exchanges gain .1 % over greedy choices.
+        With more variables than this, only the greedy start is used: each of the other starts takes seconds,
+        and with 2,000 variables exchanges gain .1 % over greedy selection.
     """
 
     random_starts: int
@@ -47,7 +48,7 @@ class SelectionEffort:
     most_variables: float = 200
 
 
-#: effort -> how long to search.
+#: effort -> settings.
 SELECTION_EFFORTS = {
     "quick": SelectionEffort(0, (2,)),
     "auto": SelectionEffort(16, (2, 4)),
@@ -63,7 +64,7 @@ def top_sum(A: np.ndarray, k: int) -> np.ndarray:
 
 
 def combinations_of(S: np.ndarray, U: Sequence[int]) -> np.ndarray:
-    """Return A, shape (m, r): uncorrelated combinations of the variables U, of unit variance and rank r."""
+    """Return A, shape (m, r): r uncorrelated unit-variance combinations of the variables U, of rank r."""
     sd = np.sqrt(np.diag(S)[list(U)])
     inverse = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0)
     values, vectors = np.linalg.eigh(S[np.ix_(U, U)] * np.outer(inverse, inverse))
@@ -72,7 +73,7 @@ def combinations_of(S: np.ndarray, U: Sequence[int]) -> np.ndarray:
 
 
 def covariances(S: np.ndarray, U: Sequence[int]) -> np.ndarray:
-    """Return F, shape (r, p): covariances of all variables with the combinations of U."""
+    """Return F, shape (r, p): the covariances of all variables with the combinations of U."""
     if not len(U):
         return np.zeros((0, len(S)))
     return np.asarray(combinations_of(S, U).T @ S[list(U)])
@@ -84,7 +85,7 @@ def reproduced(F: np.ndarray, k: int) -> float:
 
 
 def best_combinations(S: np.ndarray, U: Sequence[int], k: int) -> np.ndarray:
-    """Return W, shape (m, k): the combinations of U that reproduce most, uncorrelated, of unit variance."""
+    """Return W, shape (m, k): the k uncorrelated unit-variance combinations of U that reproduce most."""
     A = combinations_of(S, U)
     F = A.T @ S[list(U)]
     vectors = np.linalg.eigh(F @ F.T)[1][:, ::-1]
@@ -93,23 +94,23 @@ def best_combinations(S: np.ndarray, U: Sequence[int], k: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A problem: which groups of variables to keep, and what they may cost.
+    """A selection problem: the groups of variables to choose from, their costs and the budget.
 
     Attributes
     ----------
     S : ndarray of shape (p, p)
         Covariance matrix.
     k : int
-        Number of combinations by which variables are reproduced; p for all.
+        Number of combinations that reproduce the variables; p for all combinations.
     groups : tuple of tuple of int
-        The variables of each group; groups enter whole.
+        The variables of each group; a group enters as a whole.
     cost : ndarray of shape (g,)
     budget : float
-        The largest cost of all groups together; with costs of one, their number.
+        The largest total cost of the selected groups; with costs of one, the number of groups.
     include : tuple of int
-        Groups that are kept in any case.
+        Groups that are always selected.
     candidates : tuple of int
-        Groups that may be kept, besides these.
+        Other groups that may be selected.
     """
 
     S: np.ndarray
@@ -122,7 +123,7 @@ class Selection:
 
     @cached_property
     def total(self) -> float:
-        """The variance of all variables."""
+        """The total variance of all variables."""
         return float(np.trace(self.S))
 
     @cached_property
@@ -136,19 +137,19 @@ class Selection:
         return not len(cost) or bool(np.all(cost == cost[0]))
 
     def variables(self, U: Iterable[int]) -> list[int]:
-        """Return the variables of groups."""
+        """Return the variables of the groups U."""
         return [j for group in U for j in self.groups[group]]
 
     def value(self, U: Iterable[int]) -> float:
-        """Return the variance reproduced by groups."""
+        """Return the variance reproduced by the groups U."""
         return reproduced(covariances(self.S, self.variables(U)), self.k)
 
     def room(self, U: Sequence[int]) -> float:
-        """Return what is left of the budget, with an allowance for rounding."""
+        """Return the remaining budget, with an allowance for rounding."""
         return self.budget * (1.0 + 1e-12) - float(self.cost[list(U)].sum())
 
     def open_to(self, U: Sequence[int]) -> np.ndarray:
-        """Return the candidates that are not in U and that the budget allows."""
+        """Return the candidates that are not in U and that the remaining budget allows."""
         candidates, is_open = np.array(self.candidates, dtype=int), self.cost <= self.room(U)
         is_open[list(U)] = False
         return candidates[is_open[candidates]]
@@ -158,10 +159,10 @@ class Selection:
     def values_after(
         self, F: np.ndarray, entering_groups: np.ndarray, floor: float | None = None
     ) -> np.ndarray:
-        """Return the variance reproduced with one more group, for each of several groups.
+        """Return the variance reproduced after adding each of the entering groups alone.
 
-        With a `floor` only the largest value counts, if it exceeds the floor: a smaller one may be replaced
-        by a bound that is at most the floor or the largest value.
+        With a `floor`, only the largest value is needed, and only if it exceeds the floor: smaller values may
+        be replaced by upper bounds that do not exceed the floor or the largest value.
         """
         values = np.empty(len(entering_groups))
         of_group = [self.groups[g] for g in entering_groups]
@@ -173,14 +174,14 @@ class Selection:
         return values
 
     def _new_rows(self, F: np.ndarray, members: tuple[int, ...]) -> np.ndarray:
-        """Return what a group adds to F."""
+        """Return the rows that a group adds to F."""
         residual = self.S - F.T @ F
         live = [j for j in members if residual[j, j] > PIVOT_TOLERANCE * self.S[j, j]]
         return covariances(residual, live)
 
     def _after_single(self, F: np.ndarray, J: np.ndarray, floor: float | None) -> np.ndarray:
         of_J, K = F[:, J], F @ F.T
-        # rows of S are copied only where they are few
+        # rows of S are copied only if there are few of them
         products = self.S[J] @ F.T if 2 * len(J) < len(self.S) else (self.S @ F.T)[J]
         cross = products - of_J.T @ K
         variance = np.diag(self.S)[J] - (of_J**2).sum(axis=0)
@@ -203,7 +204,7 @@ class Selection:
         return values
 
     def _bordered(self, K: np.ndarray, cross: np.ndarray, corner: np.ndarray) -> np.ndarray:
-        """Return top sums of K with one more row and column: a border and a corner for each of several."""
+        """Return top sums of K after bordering by each row of `cross` and entry of `corner`, shape (L,)."""
         m = len(K)
         bordered = np.empty((len(corner), m + 1, m + 1))
         bordered[:, :m, :m] = K
@@ -214,25 +215,25 @@ class Selection:
     # --- sets of groups ---------------------------------------------------------------------------
 
     def greedy(self, start: Sequence[int] = ()) -> list[int]:
-        """Add groups to `start`, each time the one with the largest gain per cost, within the budget."""
+        """Add groups to `start` within the budget, each time the group with the largest gain per cost."""
         U = [*dict.fromkeys((*self.include, *start))]
         while len(entering_groups := self.open_to(U)):
             F = covariances(self.S, self.variables(U))
             present = reproduced(F, self.k)
             gain = self.values_after(F, entering_groups, -np.inf if self.equal_costs else None) - present
-            if gain.max() <= RELATIVE * present:  # those kept determine all others
+            if gain.max() <= RELATIVE * present:  # the selected variables determine all others
                 return U
             U.append(int(entering_groups[np.argmax(gain / self.cost[entering_groups])]))
         return U
 
     def without_each(self, U: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-        """Yield each group of U that may go, and the others."""
+        """Yield each group of U that may be removed, and the remaining groups."""
         for g in U:
             if g not in self.include:
                 yield g, [remaining for remaining in U if remaining != g]
 
     def exchanged(self, U: Sequence[int]) -> tuple[list[int], float]:
-        """Exchange one group for another, each time with the largest gain, until none helps."""
+        """Exchange single groups, each time with the largest gain, until no exchange gives a gain."""
         U = list(U)
         value = self.value(U)
         while True:
@@ -258,7 +259,7 @@ class Selection:
             U, value = best_exchange, new_value
 
     def reduced(self, excess: int) -> list[int]:
-        """Add `excess` groups more than the budget allows, then drop those that are needed least."""
+        """Add `excess` more groups than the budget allows, then drop the groups whose loss is smallest."""
         wider = self.with_budget(self.budget + excess * float(self.cost[list(self.candidates)].min()))
         U = wider.greedy()
         while self.room(U) < 0:
@@ -288,10 +289,10 @@ class Selection:
         Parameters
         ----------
         rng : numpy Generator
-            For random starts.
+            The generator for random starts.
         effort : {"quick", "auto", "thorough"}
         further_sets : iterable of sequences of int
-            Further sets to start from.
+            Further sets of groups from which to start.
         """
         starts = [self.greedy(), *(self.greedy(self._fitting(U)) for U in further_sets)]
         settings = SELECTION_EFFORTS[effort]

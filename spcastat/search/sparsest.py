@@ -30,11 +30,11 @@ from spcastat.solvers.solver import Sparser
 # --- proposals ------------------------------------------------------------------------------------
 
 
-#: Sweeps per penalty.
+#: Largest number of sweeps per penalty.
 PENALTY_SWEEPS = 6
-#: Number of directions from which a single component is started, and of rows of S.
+#: Number of leading directions, and of rows of S, from which a single component is started.
 DIRECTIONS = 4
-#: Sweeps over the loadings on all allowed variables.
+#: Number of sweeps over the loadings on all allowed variables.
 POLISHING_SWEEPS = 20
 
 
@@ -44,9 +44,9 @@ def common_penalty(sweeps: Sweeps, vectors: np.ndarray) -> WithProducts | None:
     Parameters
     ----------
     sweeps : Sweeps
-        Without a rule that components are disjoint.
+        The sweeps, without a rule for disjoint components.
     vectors : ndarray of shape (p, k)
-        Where the sweeps start: leading directions, or a rotation of them.
+        The start of the sweeps: leading directions, or a rotation of them.
     """
     target = sweeps.target
     fit = sweeps.start(vectors.copy())
@@ -74,7 +74,7 @@ def common_penalty(sweeps: Sweeps, vectors: np.ndarray) -> WithProducts | None:
 
 
 def _penalties(fit: WithProducts) -> np.ndarray:
-    """Return increasing penalties: a dense fit keeps nearly all loadings at the first, few at the last."""
+    """Return increasing penalties: the first keeps nearly all loadings of a dense fit, the last few."""
     gains = np.sort((fit.F**2 / np.maximum(fit.variances, SMALLEST)).ravel())[::-1]
     counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), 12)
     penalties = gains[np.clip(counts.astype(int), 0, gains.size - 1)]
@@ -83,7 +83,7 @@ def _penalties(fit: WithProducts) -> np.ndarray:
 
 
 def _index_of_fewest(trials: list[tuple[float, WithProducts, bool]]) -> int | None:
-    """Return the index of the sparsest fit that reaches the target; of ties, that of the largest margin."""
+    """Return the index of the sparsest fit that reaches the target, with ties broken by variance."""
     successes = [i for i, (_, _, succeeds) in enumerate(trials) if succeeds]
     if not successes:
         return None
@@ -93,7 +93,7 @@ def _index_of_fewest(trials: list[tuple[float, WithProducts, bool]]) -> int | No
 def _between(
     trials: list[tuple[float, WithProducts, bool]], best_index: int, both_sides: bool
 ) -> Iterator[tuple[float, WithProducts]]:
-    """Yield penalties between the best and its neighbours, each with the fit at the lower of the two."""
+    """Yield penalties between the best penalty and its neighbours, each with the fit at the lower one."""
     if best_index + 1 < len(trials):
         yield float(np.sqrt(trials[best_index][0] * trials[best_index + 1][0])), trials[best_index][1]
     if both_sides and best_index > 0:
@@ -101,7 +101,7 @@ def _between(
 
 
 def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None = None) -> WithProducts | None:
-    """Return components found one after another, each of the smallest cardinality that reaches the target.
+    """Return components found one at a time, each with the smallest cardinality that reaches the target.
 
     Parameters
     ----------
@@ -133,16 +133,16 @@ def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None =
 
 
 def _smallest(S: np.ndarray, goal: float, must: np.ndarray | None = None) -> tuple[float, np.ndarray]:
-    """Return variance and loadings, shape (p,), of the smallest cardinality that is found to reach `goal`.
+    """Return variance and loadings, shape (p,), with the smallest cardinality found to reach `goal`.
 
-    `must`, shape (p,), says which variables are forced.
+    `must`, shape (p,), is a mask of the forced variables.
     """
     p = len(S)
     smallest_card = 1 if must is None else max(1, int(must.sum()))
     values, U = np.linalg.eigh(S)
     starts = U[:, ::-1][:, :DIRECTIONS].T
     low, high, best_solution = smallest_card - 1, p, (float(values[-1]), U[:, -1])
-    card = smallest_card  # doubled until it is enough, then bisected
+    card = smallest_card  # doubled until it suffices, then bisected
     while high - low > 1:
         value, v = _single(S, card, starts, must)
         if value >= goal:
@@ -156,7 +156,7 @@ def _smallest(S: np.ndarray, goal: float, must: np.ndarray | None = None) -> tup
 def _single(
     S: np.ndarray, card: int, starts: np.ndarray, must: np.ndarray | None = None
 ) -> tuple[float, np.ndarray]:
-    """Return the best component of one cardinality found from the starts by exchanges."""
+    """Return the best component of a given cardinality that exchanges find from the starts."""
     criterion = Adjusted(Dense(S), (card,))
     if must is not None:
         criterion.under(SupportRule(np.ones((1, len(S)), dtype=bool), must[None]))
@@ -173,17 +173,17 @@ def _single(
 
 
 def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: SupportRule) -> WithProducts:
-    """Return components of all the variables that a rule allows; each variable is in one if disjoint.
+    """Return components of all variables that the rule allows; disjoint ones partition the variables.
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
         Covariance matrix over the total variance.
     vectors : ndarray of shape (p, k)
-        Leading directions. Their varimax rotation shares out the variables of disjoint components; if the
-        target is not reached, a climb moves single variables.
+        Leading directions. Their varimax rotation assigns variables to disjoint components; if the target is
+        not reached, a climb moves single variables.
     target : VarianceTarget
-        The loadings are improved towards it.
+        The target towards which the loadings are improved.
     rule : SupportRule
     """
     if not rule.disjoint:
@@ -191,7 +191,7 @@ def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: Su
     k, gains = len(rule.may), varimax(vectors).T ** 2
     keys = np.where(rule.may, gains, -1.0)
     firsts = rule.assigned(gains, rule.nearest(1))
-    assert firsts is not None  # the rule has been checked before
+    assert firsts is not None  # the rule was checked before
     for i, J in enumerate(firsts):
         keys[:, J] = np.where(np.arange(k) == i, np.inf, -1.0)[:, None]
     labels = np.where(rule.may.any(axis=0), keys.argmax(axis=0), -1)
@@ -222,15 +222,15 @@ def _on_supports(S: np.ndarray, supports: list[np.ndarray], target: VarianceTarg
 # --- the search -----------------------------------------------------------------------------------
 
 
-#: Up to this many variables "one by one" is among the proposals.
+#: With up to this many variables, "one by one" is one of the proposals.
 ONE_BY_ONE = 200
-#: effort -> the joint search runs up to this many nonzeros in all, and in one component.
+#: effort -> the largest numbers of nonzeros, in total and in one component, for which the joint search runs.
 SEARCHED = {"quick": (120, 40), "auto": (120, 40), "thorough": (200, 80)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sparsest(Sparser):
-    """The sparsest fit that was found, and how.
+    """The sparsest fit found, with a record of the search.
 
     Attributes
     ----------
@@ -241,7 +241,7 @@ class Sparsest(Sparser):
     value : float
         Adjusted variance of all components, as a share of the total variance.
     kept_shares : ndarray of shape (k,)
-        The share of PCA's variance that is kept after each component, by :mod:`spcastat.measures`.
+        The share of PCA's variance that is kept after each component; see :mod:`spcastat.measures`.
     """
 
     V: np.ndarray
@@ -269,16 +269,16 @@ def sparsest(
         Number of components, at most the rank.
     variance : float
         The share, above 0 and at most 1. With "every", the adjusted variance of the first i components is at
-        least this share of the sum of the i largest eigenvalues (to 1e-10) for every i; with "total", for the
-        last.
+        least this share of the sum of the i largest eigenvalues (to 1e-10) for every i; with "total", only
+        for i = k.
     promise : {"every", "total"}
     effort : {"quick", "auto", "thorough"}
-        "auto" runs a joint search if the sparsest proposal has few nonzeros and the covariance matrix is
-        kept in memory; "thorough" searches longer, and also for many variables.
+        "auto" runs a joint search if the sparsest proposal has few nonzeros and the covariance matrix is in
+        memory; "thorough" searches longer, and also with many variables.
     rng : numpy Generator, optional
         By default a generator with seed 0.
     rule : SupportRule, optional
-        The supports that are allowed; for up to GRAM_LIMIT variables.
+        The supports that are allowed, for up to GRAM_LIMIT variables.
 
     Returns
     -------
@@ -324,7 +324,7 @@ def sparsest(
 
 
 class _Search:
-    """The proposals, and the search from the best of them."""
+    """The proposals, and the search that starts from the best of them."""
 
     def __init__(
         self,
@@ -348,9 +348,9 @@ class _Search:
         self.largest_share = 0.0
 
     def _working(self, vectors: np.ndarray) -> Operator:
-        """Return the operator for which products are cheapest."""
+        """Return the operator with the cheapest products."""
         op = self.op
-        # few enough variables, and at most twice as many as rows
+        # there are few enough variables, and at most twice as many as rows
         tall = op.p <= 3 * GRAM_LIMIT and not (isinstance(op, Rows) and 2 * op.n < op.p)
         if op.p <= GRAM_LIMIT or tall:
             if op.held_matrix is not None:
@@ -361,9 +361,9 @@ class _Search:
         return self._held_of_stream(vectors)
 
     def _held_of_stream(self, vectors: np.ndarray) -> Operator:
-        """Return the covariance matrix of those variables that PCA explains best, enough for the target.
+        """Return the covariance matrix of the variables that PCA explains best, enough for the target.
 
-        If too many would be needed, the operator of all variables is returned.
+        If too many variables would be needed, the operator of all variables is returned.
         """
         op, size = self.op, 2 * GRAM_LIMIT
         order = np.argsort(-(vectors**2 @ self.values), kind="stable")
@@ -406,7 +406,7 @@ class _Search:
                 self.fits[name] = self.sweeps.trimmed(fit)
 
     def missed(self, promise: str) -> str:
-        """Return the message if no proposal reaches the target."""
+        """Return the error message for the case that no proposal reaches the target."""
         when = "after every component" if promise == "every" else "by all components together"
         return (
             f"variance={self.goal.share:g} was given with a rule for the variables, under which the "
@@ -416,7 +416,7 @@ class _Search:
         )
 
     def _exchanges(self) -> list[np.ndarray]:
-        """Return up to six orders, each exchanging two components that the rule treats differently."""
+        """Return up to six orders, each with two components exchanged that the rule treats differently."""
         k, orders = self.goal.k, []
         kinds = (0,) * k if self.rule is None else self.rule.kinds([0] * k)
         pairs = [(i, j) for i, j in combinations(range(k), 2) if kinds[i] != kinds[j]]
@@ -427,7 +427,7 @@ class _Search:
         return orders
 
     def _reordered(self, V: np.ndarray, order: np.ndarray) -> WithProducts | None:
-        """Return a fit under the rule with the components of V in another order, if it reaches the target."""
+        """Return a fit under the rule with the columns of V reordered, or None if it misses the target."""
         assert self.rule is not None
         V = np.where(self.rule.may.T, V[:, order], 0.0)
         if self.rule.disjoint:
@@ -438,7 +438,7 @@ class _Search:
         return fit if self.goal.holds(fit.variances) else None
 
     def result(self) -> tuple[np.ndarray, str, bool]:
-        """Return the loadings, their proposal, and whether a joint search found nothing sparser."""
+        """Return the loadings, the name of their proposal, and whether a joint search confirmed them."""
         ends = {name: fit.V for name, fit in self.fits.items()}
         searched = False
         # single loadings are removed from the sparsest three before the joint search
@@ -472,7 +472,7 @@ class _Search:
         return sorted(ends, key=key)
 
     def _searchable(self, V: np.ndarray) -> bool:
-        """Return whether a joint search of all components is affordable."""
+        """Return whether V has few enough nonzeros for a joint search of all components."""
         cards = np.count_nonzero(V, axis=0)
         total_limit, card_limit = SEARCHED[self.effort]
         return bool(cards.sum() <= total_limit and cards.max() <= card_limit)
@@ -485,7 +485,7 @@ class _Search:
         return all_loadings
 
     def _shrunk(self, fit: WithProducts, V: np.ndarray, effort: str) -> np.ndarray:
-        """Return loadings with as few nonzeros as a joint search finds from V, which came from `fit`."""
+        """Return the sparsest loadings that a joint search finds from V, which was derived from `fit`."""
         size = max(4 * int(np.count_nonzero(V)), ONE_BY_ONE)
         strength = (fit.F**2 / np.maximum(fit.variances, SMALLEST)).max(axis=1)
         strength[V.any(axis=1)] = np.inf

@@ -1,8 +1,8 @@
-"""Search with many variables, in working sets, until no variable outside improves the fit.
+"""Search with many variables by working sets, until no variable outside the set improves the fit.
 
 The starts are improved by sweeps over all variables if products with the covariance matrix are cheap. The
-first working set consists of their supports, of variables with a steep slope, and of groups of strongly
-correlated variables. The fit found on it determines the next working set.
+first working set consists of the supports of the starts, variables with a steep slope, and groups of strongly
+correlated variables. The fit found on this set determines the next working set.
 """
 
 from __future__ import annotations
@@ -42,31 +42,33 @@ from spcastat.solvers.support_search import IMPROVED_SUPPORTS, QUICKLY_IMPROVED,
 # --- working sets ---------------------------------------------------------------------------------
 
 
-#: Up to SEARCHED_WHOLE variables, all are searched; otherwise the working set has WORKING_SET variables, or
-#: WORKING_SET_PER_NONZERO per nonzero.
+#: Up to SEARCHED_WHOLE variables, all are searched; otherwise the working set has WORKING_SET variables or,
+#: if that is more, WORKING_SET_PER_NONZERO per nonzero.
 SEARCHED_WHOLE, WORKING_SET, WORKING_SET_PER_NONZERO = 2500, 1000, 3
-#: The number for one component, unless the search is quick. In noise of 3000 to 5000 variables 1000 and 2500
-#: took .8 and 1.9 of the time, and gave .7 % less and .5 % more on average, and for genes the same.
+#: The size of the working set for one component, unless the search is quick. In noise with 3000 to 5000
+#: variables, sizes of 1000 and 2500 took .8 and 1.9 of the time and gave .7 % less and .5 % more on average;
+#: for genes the values were the same.
 WORKING_SET_OF_ONE = 1500
-#: Rows of the covariance matrix examined for groups, half as many by a quick search.
+#: The number of rows of the covariance matrix that are examined for groups; half as many in a quick search.
 EXAMINED_ROWS = 8000
-#: Groups considered for a component.
+#: The number of groups considered for a component.
 CANDIDATE_GROUPS = 5
-#: Sweeps of a start over all variables, and of a fit between two working sets.
+#: The number of sweeps over all variables, for a start and for a fit between two working sets.
 WORKING_SWEEPS = 10
 #: Number of exchanges with variables outside the working set that are evaluated for each component.
 OUTSIDE_EXCHANGES = 32
-#: Working sets that are searched, at most.
+#: The largest number of working sets.
 WORKING_SETS = 4
-#: Climbs on a working set end if a round raises the value by a smaller share: those of a quick search, and
-#: those after the first working set, where searching again would raise the value by .1 % at most. With 900
-#: variables of noise, genes or words a quick search gains .1 % on average over one that ends at 1e-3.
+#: Climbs on a working set end if a round raises the value by less than this share: QUICK_RISE in a quick
+#: search, and LATER_RISE after the first working set, where searching again would raise the value by at most
+#: .1 %. With 900 variables of noise, genes or words, a quick search gains .1 % on average over a search that
+#: ends at 1e-3.
 QUICK_RISE, LATER_RISE = 3e-4, 1e-5
-#: Climbs of a quick search, and exchanges of a component for which the criterion is computed. With 320 and
-#: 900 variables of noise, genes and words, and with colon and khan, one climb and six exchanges took .7 to 1
-#: of the time, and gave .29 % (noise), .28 % (colon) and 0 to .03 % less.
+#: The number of climbs in a quick search, and of exchanges of a component for which the criterion is
+#: computed. With 320 and 900 variables of noise, genes and words, and with the colon and khan data, one climb
+#: and six exchanges took .7 to 1 of the time and gave .29 % (noise), .28 % (colon) and 0 to .03 % less.
 QUICK_CLIMBS, QUICKLY_VALUED = 3, 3
-#: A fit is swept over all variables again if its working set raised the value by a larger share.
+#: A fit is swept over all variables again if its working set raised the value by more than this share.
 SWEPT_RISE = 2e-5
 
 
@@ -75,7 +77,7 @@ def greedy_from(
 ) -> criteria.Fits:
     """Return B fits, built one component after another from the groups of variables with the largest scores.
 
-    With a generator the scores are multiplied by random factors.
+    If a generator is given, the scores are multiplied by random factors.
     """
     fits = empty(criterion, B)
     for i in range(criterion.k):
@@ -84,9 +86,9 @@ def greedy_from(
 
 
 def rebuilt(criterion: criteria.Criterion, groups: Groups, fits: criteria.Fits) -> criteria.Fits:
-    """Return the fits with every component in turn rebuilt from a group, if that raises the value.
+    """Return the fits after each component in turn is rebuilt from a group if this raises the value.
 
-    The first component of a greedy fit may explain what several others explain better.
+    In a greedy fit, the first component may explain variance that several other components explain better.
     """
     fits = reordered(criterion, fits)
     for i in range(criterion.k):
@@ -105,10 +107,10 @@ def _build(
     i: int,
     rng: np.random.Generator | None = None,
 ) -> None:
-    """Build component i, which is empty, from the groups with the largest scores given the others.
+    """Build the empty component i from the groups with the largest scores given the other components.
 
-    For PEV `M_products` holds the loadings, so that groups of variables in other components have the score
-    zero; the scores of the others are not reduced, since PEV permits correlated components.
+    For PEV, `M_products` contains the loadings, so groups of variables in other components have score zero;
+    the scores of other groups are not reduced, since PEV permits correlated components.
     """
     fit_indices = np.arange(len(fits))
     seeds = groups.seeds(fits.M_products, fits.G, CANDIDATE_GROUPS, rng)
@@ -122,9 +124,9 @@ class Swept:
     Attributes
     ----------
     criterion : Criterion
-        Adjusted variance in place of the least-squares share, whose sweeps would take products of products.
+        Adjusted variance instead of the least-squares share, whose sweeps would need products with S S.
     fits : Fits
-        A greedy fit, PCA and its rotations.
+        A greedy fit, the PCA fit and its rotations.
     """
 
     criterion: criteria.Criterion
@@ -133,22 +135,22 @@ class Swept:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What searches of any effort share, if the covariance matrix is not kept in memory.
+    """The quantities that searches of all efforts share if the covariance matrix is not kept in memory.
 
     Attributes
     ----------
     op : Operator
-        Of p variables.
+        The data, with p variables.
     card : tuple of int
     objective : str
     vectors : ndarray of shape (p, k or more)
         Leading directions.
     explained : ndarray of shape (p,)
-        The variance of each variable that these directions explain.
+        The variance of each variable that the leading directions explain.
     groups : Groups
-        Those of a quick search.
+        The groups for a quick search.
     truncated_starts : list of ndarray of shape (p, k)
-        PCA and its rotations, truncated; starts where there are no sweeps.
+        Truncated loadings of PCA and its rotations, the starts if there are no sweeps.
     swept : Swept or None
         None if products with all variables are too expensive for sweeps.
     """
@@ -166,7 +168,7 @@ class Prepared:
 def prepared(
     op: Operator, card: tuple[int, ...], objective: str, rng: np.random.Generator, few_products: bool
 ) -> Prepared:
-    """Return the leading directions, groups and first starts.
+    """Return the leading directions, the groups and the first starts.
 
     `few_products` tells whether products with all variables are too expensive for sweeps, as for rows on
     disk.
@@ -175,7 +177,7 @@ def prepared(
     # for rows on disk, exactly k directions are already known
     values, vectors, _ = op.sketched(k if few_products else twice(op, k))
     explained = vectors**2 @ values
-    # starts need no converged rotation; with as many vectors as components both would be the same
+    # starts do not need a converged rotation; with k vectors, the two rotations would be the same
     rotated = [varimax(vectors[:, :m], max_iter=30)[:, :k] for m in sorted({k, vectors.shape[1]})]
     directions = [vectors[:, :k], *rotated]
     groups = groups_of(op, max(card), explained, EXAMINED_ROWS // 2, rng)
@@ -190,7 +192,7 @@ def prepared(
 
 
 def more_groups(given: Prepared, rng: np.random.Generator) -> Groups:
-    """Return the groups of more rows than a quick search examines, if there are more."""
+    """Return the groups from more rows than a quick search examines, if there are more rows."""
     if given.op.out_of_core or given.op.p <= EXAMINED_ROWS // 2:
         return given.groups
     return groups_of(given.op, max(given.card), given.explained, EXAMINED_ROWS, rng)
@@ -202,16 +204,16 @@ def _swept(criterion: criteria.Criterion, fits: criteria.Fits) -> criteria.Fits:
 
 @dataclass(frozen=True, eq=False)
 class _Basis:
-    """What determines a working set.
+    """The quantities that determine a working set.
 
     Attributes
     ----------
     loadings : list of ndarray of shape (p, k)
-        Fits, whose supports it contains.
+        Fits whose supports the working set contains.
     images : ndarray of shape (p, k) or None
-        Products of the first of them with the covariance matrix; None if they are too expensive.
+        Products of the first fit with the covariance matrix; None if they are too expensive.
     entering : ndarray of int
-        Variables outside the last working set whose exchange improves the first fit.
+        Variables outside the last working set that improve the first fit by an exchange.
     """
 
     loadings: list[np.ndarray]
@@ -226,9 +228,9 @@ class _Found:
     Attributes
     ----------
     criterion : Criterion
-        Of the variables in the working set.
+        The criterion on the variables in the working set.
     fit : Fits
-        One fit.
+        A single fit.
     variables : ndarray of int, shape (m,)
         The working set, ascending.
     """
@@ -253,8 +255,9 @@ def restricted(
 ) -> SearchResult:
     """Search for the best fit of an operator whose covariance matrix is not kept in memory.
 
-    `settings` and `rng` are as for `spcastat.search.joint_search.joint`; `groups` are those of `problem` for
-    a quick search, and of `more_groups` otherwise; `starts` are more starts, each (p, k).
+    See `spcastat.search.joint_search.joint` for `rng`. `settings` are the settings of the effort. `groups`
+    are the groups of `problem` for a quick search, and otherwise the result of `more_groups`. `starts` are
+    additional starts, each of shape (p, k).
     """
     op, k, objective = problem.op, len(problem.card), problem.objective
     quick = problem.swept is not None and not settings.rounds
@@ -266,8 +269,8 @@ def restricted(
 
     settings_inside = _settings_within(settings)
     evidence, value = Evidence(), 0.0
-    tested = False  # whether exchanges followed by an ascent were tried within the last working set
-    sufficient: bool | None = None  # whether no variable outside it improves the fit; None if not tested
+    tested = False  # whether exchanges, each followed by an ascent, were tried within the last working set
+    sufficient: bool | None = None  # whether no variable outside the set improves the fit; None if not tested
     for count in range(WORKING_SETS):
         variables = _working_set(basis, problem.explained, groups, problem.card, size)
         criterion = criterion_on(op, variables, problem.card, objective)
@@ -280,12 +283,12 @@ def restricted(
         else:
             fit, evidence = _searched(criterion, problem.vectors[variables], settings_inside, rng, start)
         fit_inside = _Found(criterion, fit, variables)
-        # first working sets: those of sweeps over all variables, while the value rises
+        # the first working sets are determined by sweeps over all variables as long as the value rises
         rose, value = fit_inside.value > value * (1.0 + SWEPT_RISE), fit_inside.value
         if problem.swept is not None and not quick and size < op.p and rose and not basis.entering.size:
             basis = _swept_again(problem, problem.swept.criterion, groups, fit_inside)
             continue
-        # last tests: exchanges within the working set, and then with all variables
+        # the last tests are exchanges within the working set, and then with all variables
         tested = deep
         if deep:
             fit_inside = replace(fit_inside, fit=exchange_until_optimal(criterion, fit))
@@ -313,9 +316,9 @@ def restricted(
 
 
 def one_of_all(op: Operator, card: tuple[int, ...], objective: str) -> SearchResult:
-    """Search for one component among all variables: `restricted`, whose working set has all of them.
+    """Search for one component, like `restricted` with a working set of all variables.
 
-    The search for one component takes no starts, so that directions, groups and sweeps are left out.
+    The search for one component uses no starts, so directions, groups and sweeps are not computed.
     """
     variables = np.arange(op.p)
     criterion = criterion_on(op, variables, card, objective)
@@ -326,10 +329,10 @@ def one_of_all(op: Operator, card: tuple[int, ...], objective: str) -> SearchRes
 
 
 def _quickly_climbed(criterion: Criterion, starts: Fits, settings: Effort, evidence: Evidence) -> Fits:
-    """Return the best fit of climbs from the starts, climbed on from if a component is better rebuilt.
+    """Return the best fit of climbs from the starts, and of a climb after rebuilding its components.
 
-    On khan (8 x 30) this gives .47 % more, on other genes .03 % on average, and otherwise takes 2 to 10 % of
-    the time.
+    Rebuilding gains .47 % for khan (8 x 30) and .03 % on average for other genes; elsewhere it costs 2 to 10
+    % of the time.
     """
     fits = climb(criterion, starts, settings.width, QUICKLY_VALUED, QUICK_RISE)
     evidence.add(fits.value)
@@ -345,12 +348,12 @@ def _quickly_climbed(criterion: Criterion, starts: Fits, settings: Effort, evide
 def _starting_loadings(
     problem: Prepared, groups: Groups, settings: Effort, rng: np.random.Generator, starts: list[np.ndarray]
 ) -> list[np.ndarray]:
-    """Return the fits with which the first working set begins, each (p, k), the best first after sweeps."""
+    """Return the fits for the first working set, each of shape (p, k), the best first after sweeps."""
     if problem.swept is None:
         return [*starts, *problem.truncated_starts]
     criterion, fits = problem.swept.criterion, problem.swept.fits
     if starts:
-        # the best of these is where the fit of less effort began, which is among the starts
+        # the best of these fits led to the fit of the next lower effort, which is one of the starts
         other_fits = fits.subset(np.argsort(-fits.value, kind="stable")[1 if len(problem.card) > 1 else 0 :])
         fits = criteria.join_fits([other_fits, _swept(criterion, from_directions(criterion, starts))])
     if settings.rounds:
@@ -359,7 +362,7 @@ def _starting_loadings(
         )
     order = np.argsort(-fits.value, kind="stable")
     loadings = list(criterion.dense(fits.subset(order[: settings.climbs])))
-    if OBJECTIVES[problem.objective].criterion.squares:  # sweeps of adjusted variance may make these worse
+    if OBJECTIVES[problem.objective].criterion.squares:  # sweeps for adjusted variance may worsen the starts
         loadings = [*starts, *loadings]
     return loadings if settings.rounds else loadings[:QUICK_CLIMBS]
 
@@ -373,12 +376,12 @@ def _size(p: int, card: tuple[int, ...], quick: bool) -> int:
 
 
 def takes_all(p: int, card: tuple[int, ...]) -> bool:
-    """Return whether the first working set has all variables, unless the search is quick."""
+    """Return whether the first working set contains all variables, unless the search is quick."""
     return _size(p, card, False) >= p
 
 
 def _settings_within(settings: Effort) -> Effort:
-    """Return the settings of the search on a working set, which begins with good fits."""
+    """Return the settings of the search on a working set, which starts from good fits."""
     return replace(
         settings,
         chains=1 + settings.chains // 4,
@@ -399,7 +402,7 @@ def _swept_again(
     """
     op = problem.op
     V = fit_inside.loadings(op.p)
-    if not OBJECTIVES[problem.objective].criterion.squares:  # its sweeps would take products of products
+    if not OBJECTIVES[problem.objective].criterion.squares:  # its sweeps would need products with S S
         rebuilt_fits = rebuilt(criterion, groups, from_directions(criterion, [V]))
         V = criterion.dense(_swept(criterion, rebuilt_fits))[0]
     return _Basis([V], op.dot(V) / op.total, np.zeros(0, dtype=int))
@@ -412,14 +415,14 @@ def _searched(
     rng: np.random.Generator,
     start: criteria.Fits,
 ) -> tuple[criteria.Fits, Evidence]:
-    """Search on a working set."""
+    """Search for the best fit on a working set."""
     if criterion.k > 1:
         return search(criterion, vectors, settings, rng, start)
     return _best_component(criterion, IMPROVED_SUPPORTS if settings.rounds else QUICKLY_IMPROVED)
 
 
 def _best_component(criterion: criteria.Criterion, improved: int) -> tuple[criteria.Fits, Evidence]:
-    """Search for one component, improving so many supports."""
+    """Search for one component by improving `improved` supports."""
     if isinstance(criterion, criteria.Projected) and not criterion.rugged:
         return best_predictor(criterion)
     S = criterion.M if criterion.T is None else criterion.T
@@ -443,9 +446,9 @@ def _working_set(
 ) -> np.ndarray:
     """Return a working set, ascending.
 
-    It contains the supports of the known fits and the entering variables; given the first fit, whose
-    products with the covariance matrix are `images`, the variables of steepest slope and the groups of
-    largest score; and then the variables that PCA explains best.
+    The set contains the supports of the known fits and the entering variables; then the variables of steepest
+    slope and the groups of largest score given the first fit, whose products with the covariance matrix are
+    `images`; and finally the variables that PCA explains best.
     """
     loadings, images = basis.loadings, basis.images
     p, k = loadings[0].shape
@@ -477,7 +480,7 @@ def _working_set(
 def criterion_on(
     op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str
 ) -> criteria.Criterion:
-    """Return the criterion on some variables; the others still count in the least-squares objective."""
+    """Return the criterion on some variables; other variables still count in the least-squares share."""
     S = op.block(variables) / op.total
     S = symmetric(S)
     if not OBJECTIVES[objective].criterion.squares:
@@ -493,7 +496,7 @@ def criterion_on(
 def _entering(
     op: Operator, V: np.ndarray, card: tuple[int, ...], objective: str, variables: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the variables outside whose exchange raises adjusted variance or PEV, and S V / total."""
+    """Return the outside variables that raise adjusted variance or PEV by an exchange, and S V / total."""
     supports = [_filled(v, c, variables) for v, c in zip(V.T, card, strict=True)]
     used = np.unique(np.concatenate(supports))
     matrix = Known(used, op.columns(used) / op.total, op.diagonal() / op.total)
@@ -509,7 +512,7 @@ def _entering(
 
 
 def _filled(v: np.ndarray, card: int, variables: np.ndarray) -> np.ndarray:
-    """Return the support of v, ascending, filled up to `card` with other variables from `variables`."""
+    """Return the support of v, ascending, padded to `card` entries with other variables."""
     support = np.flatnonzero(v)
     return np.sort(np.append(support, np.setdiff1d(variables, support)[: card - support.size]))
 
@@ -517,14 +520,14 @@ def _filled(v: np.ndarray, card: int, variables: np.ndarray) -> np.ndarray:
 # --- the best predictor --------------------------------------------------------------------------
 
 
-#: Number of first variables from which supports are grown, and of supports improved by exchanges.
+#: The number of first variables from which supports are grown, and of supports improved by exchanges.
 GROWN = 30
-#: The number of exchanges of each fit for which the share itself is computed.
+#: The number of exchanges of each fit for which the least-squares share itself is computed.
 EVALUATED_EXCHANGES = 4
 
 
 def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
-    """Return the best fit of one component that is found, and the local optima on the way.
+    """Return the best fit found with one component, and the local optima reached by the climbs.
 
     Parameters
     ----------
@@ -550,7 +553,7 @@ def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
 def grow_predictor(model: QuadraticModel, card: int) -> np.ndarray:
     """Return supports, shape (GROWN, card), grown from the best single variables.
 
-    The variable j that enters has the largest ratio v'Av / v'Bv in the plane of two vectors: the best one on
+    The entering variable j maximises the ratio v'Av / v'Bv in the plane of two vectors: the best vector on
     the support, and e_j minus its projection on the support in the metric of B.
     """
     all_variables = np.arange(model.M.m)[None]
