@@ -1,1 +1,1 @@
-"""Proofs of optimality: upper bounds, branch and bound, and files that anybody can check."""
+"""Proofs of optimality by upper bounds, and by branch and bound."""

@@ -1,8 +1,8 @@
 """Upper bounds on adjusted variance in any order of the components: the relaxation for the joint search.
 
-Partial choices of supports are bounded by the sum of the largest eigenvalues of orthonormal directions (see
-`duals`), with a Lagrange multiplier for the orthogonality of the scores. If all supports are chosen, the
-variances of the first components are exact (see `first_components`).
+Partial choices of supports are bounded by sums of largest eigenvalues, with a Lagrange multiplier for the
+orthogonality of the directions of the scores (see `duals`). If all supports are chosen, the bounds contain
+the exact variances of the first components (see `first_components`).
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ CLOSE, CHUNK = 0.8, 50_000
 class Sequence(Relaxed):
     """The problem of the joint search for adjusted variance, in any order of the components."""
 
-    #: `prepare` sets both: the Lagrange multiplier (see :mod:`spcastat.proofs.duals`), and the
-    #: cardinalities of all components, including those whose supports are not enumerated.
+    #: `prepare` sets the Lagrange multiplier (see :mod:`spcastat.proofs.duals`) and the cardinalities of all
+    #: components, including components whose supports are not enumerated.
     multiplier: Multiplier | None = None
     all_cards: tuple[int, ...] = ()
-    #: Whether `prepare` dropped all supports of some component, which proves its threshold.
+    #: Whether `prepare` dropped all supports of some component, which proves the threshold.
     excluded = False
 
     singles_alone = False
     most_supports = 1_000_000  # `prepare` excludes most of them
 
     def prepare(self, V: np.ndarray, threshold: float, clock: Clock) -> None:
-        """Find a Lagrange multiplier, and drop the supports that no fit above the threshold can have.
+        """Find a Lagrange multiplier, and drop supports that no fit above the threshold can have.
 
         Sets `multiplier`, `all_cards` and `excluded`, and reduces `supports_by_card` and `cards`.
 
@@ -59,9 +59,9 @@ class Sequence(Relaxed):
         V : ndarray of shape (p, k)
             The loadings of a known fit; the search for the multiplier starts from their supports.
         threshold : float
-            An adjusted variance: a support is dropped if no fit that has it can exceed this value.
+            An adjusted variance: a support is dropped if no fit with this support can exceed it.
         clock : Clock
-            The search for the multiplier takes at most half of the time left.
+            The search for the multiplier takes at most half of the remaining time.
         """
         self.cards = tuple(
             c
@@ -93,9 +93,9 @@ class Sequence(Relaxed):
 
     @cached_property
     def factor(self) -> np.ndarray:
-        """The matrix F with S = F'F, shape (d, p), where d is at least k: rows of zeros are added.
+        """The matrix F with S = F'F, shape (d, p), where d is at least k because rows of zeros are added.
 
-        Bounds need k orthonormal directions of scores, also for components that add nothing.
+        Bounds need k orthonormal directions of scores even if some components add no variance.
         """
         F = least_squares_frame(self.S, self.k).F
         return np.vstack([F, np.zeros((max(self.k - len(F), 0), self.p))])
@@ -115,7 +115,7 @@ class Sequence(Relaxed):
 
     @property
     def _unsearched(self) -> float:
-        """The sum of theta (see `multiplier`) over the components whose supports are not enumerated."""
+        """The sum of theta (see `multiplier`) over components whose supports are not enumerated."""
         assert self.multiplier is not None
         remaining_cards = list(self.all_cards)
         for c in (*self.cards, *(1,) * self.m):
@@ -124,7 +124,7 @@ class Sequence(Relaxed):
 
     @cached_property
     def _support_bounds(self) -> tuple[SupportBounds, ...]:
-        """For each searched component and support T, bounds on q'(N_T - Z)q for unit q; see `multiplier`."""
+        """Bounds on q'(N_T - Z)q over unit q for each searched component and support T; see `multiplier`."""
         assert self.multiplier is not None
         bounds_by_card = {}
         for c in dict.fromkeys(self.cards):
@@ -173,7 +173,7 @@ class Sequence(Relaxed):
     def _first_bounds(
         self, roots: list[Root], choices: np.ndarray, threshold: float, running: Running
     ) -> np.ndarray:
-        """Return bounds as in `LeafBounds` that have the exact variance of the first component."""
+        """Return bounds as in `LeafBounds` with the exact variance of the first component."""
         columns = self._columns(roots, choices)
         intervals = 2**HALVINGS if self.k == 2 else 1
         work_per_leaf = intervals * self.k * sum(A.shape[2] for A in columns) ** 2
@@ -186,7 +186,7 @@ class Sequence(Relaxed):
     def _first_two_bounds(
         self, roots: list[Root], choices: np.ndarray, threshold: float, running: Running
     ) -> np.ndarray:
-        """Return bounds as in `LeafBounds` that have the exact variances of the first two components."""
+        """Return bounds as in `LeafBounds` with the exact variances of the first two components."""
         return first_two_bounds(self._columns(roots, choices), threshold, running)
 
     def _columns(self, roots: list[Root], choices: np.ndarray) -> list[np.ndarray]:
@@ -196,7 +196,7 @@ class Sequence(Relaxed):
         return [self.factor[:, places].transpose(1, 0, 2) for places in supports]
 
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
-        """Return bounds, shape (B,), which are exact if all components, at most 8, have one variable."""
+        """Return bounds, shape (B,), which are exact if all components (at most 8) have one variable."""
         if self.m == self.k <= 8:  # the work grows as 2^k
             return duals.sequential(self.S, singles)
         return super().single_bounds(singles)
@@ -213,7 +213,7 @@ def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> t
     places : ndarray of int, shape (n, c), or None
         All supports T; if None, the bound comes from branch and bound.
     clock : Clock
-        If the time is up, the bound is the largest eigenvalue of G, and no supports are returned.
+        If the time has run out, the bound is the largest eigenvalue of G, and no supports are returned.
     """
     if c == 1:
         values = np.diag(G)
@@ -233,7 +233,7 @@ def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> t
 
 
 def eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the largest eigenvalue of G_TT for each support T, (n,).
+    """Return the largest eigenvalue of G_TT, or a bound on it, for each support T, shape (n,).
 
     If the Frobenius norm of G_TT is at most CLOSE, this norm is returned, which is an upper bound.
     """
@@ -246,7 +246,7 @@ def eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def norms(G: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the Frobenius norm of G_TT, a bound on its eigenvalues, for each support T, shape (n,)."""
+    """Return the Frobenius norm of G_TT, which bounds its eigenvalues, for each support T, shape (n,)."""
     diagonal, pair_squares = np.diag(G) ** 2, (2.0 * G * G).ravel()
     columns = np.ascontiguousarray(places.T)
     starts = columns * len(G)

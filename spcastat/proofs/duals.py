@@ -1,7 +1,7 @@
-"""Upper bounds from the dual of a semidefinite relaxation, for given and for all supports.
+"""Upper bounds from the dual of a semidefinite relaxation, for given supports and for all supports.
 
-**The relaxation.** A fit is relaxed to matrices X_g that take the place of projections on its components,
-each in the span of the orthonormal columns of D_g:
+**The relaxation.** In the relaxation of a fit, matrices X_g replace projections on its components, each in
+the span of the orthonormal columns of D_g:
 
     max sum_g <C_g, X_g>  over  0 <= X_g <= I, tr X_g = n_g,  sum_g s_cg D_g X_g D_g' <= room I  for all c.
 
@@ -10,18 +10,18 @@ KF_n the sum of the n largest eigenvalues (Ky Fan), the dual objective
 
     room sum_c tr Z_c + sum_g KF_n_g(C_g - D_g' (sum_c s_cg Z_c) D_g)
 
-is a bound by weak duality, so that a first-order method can be stopped at any iteration.
+is a bound by weak duality, so a first-order method can be stopped at any iteration.
 
-**Explained variance on given supports.** Given supports T_1, ..., T_m and k - m further components that may
-be dense, a fit explains <M, P>, where P is the projection on the span of all components. A unit vector v_j on
-T_j lies in that span, so that
+**Explained variance on given supports.** Given supports T_1, ..., T_m and k - m other components that may be
+dense, a fit explains <M, P>, where P is the projection on the span of all components. A unit vector v_j on
+T_j is in that span, so that
 
     max <M, P>  over  0 <= P <= I, tr P = k,  P >= D_j X_j D_j',  X_j >= 0, tr X_j = 1
 
-is such a relaxation, where the columns of D_j are an orthonormal basis of the span of T_j. It is loose
-because X_j may be a mixture of several loadings, and the same mixture for two components with the same
-support. But two components span a plane within the span of their two supports, and P contains the projection
-on it. This gives a constraint of the same form with 0 <= X <= I and tr X = 2.
+is a relaxation of this form, where the columns of D_j are an orthonormal basis of the span of T_j. It is
+loose because X_j may be a mixture of several loadings, and the same mixture for two components with the same
+support. However, two components span a plane within the span of their two supports, and P contains the
+projection on this plane. This gives a constraint of the same form with 0 <= X <= I and tr X = 2.
 
 **Adjusted variance on given supports.** Let S = F'F, F_T be the columns of F on the support T, N_T = F_T
 F_T', and q_1, ..., q_k be the orthonormal directions of the successive scores of a fit (Gram-Schmidt).
@@ -36,13 +36,13 @@ to matrices, tr Z + sum_j lambda_max(N_Tj - N_I - Z), is a bound for every Z >= 
 PEV of orthogonal loadings has the same form: it is the sum of v_j' S v_j with orthonormal v_j, each on its
 support, which is spanned by the columns of D_j. The bound is tr Z + sum_j lambda_max(D_j'(S - Z) D_j).
 
-**Adjusted variance on all supports.** For every Z >= 0 the sum of q_j' Z q_j is at most tr Z, so that
+**Adjusted variance on all supports.** For every Z >= 0, the sum of q_j' Z q_j is at most tr Z, so that
 
     A <= tr Z + sum_j theta_j  with  theta_j >= lambda_max(N_T - Z) for all supports T of c_j variables.
 
 The condition concerns a sparse eigenvalue: lambda_max(N_T - Z) <= theta if all eigenvalues of G_TT are at
-most one, where G = F'(theta I + Z)^{-1} F. If the largest, g, exceeds 1, then g Z and g theta satisfy it, so
-every Z yields a bound. Z = sum_i (lambda_i - lambda_{k+1})_+ u_i u_i' gives the bound of PCA.
+most one, where G = F'(theta I + Z)^{-1} F. If the largest eigenvalue g exceeds 1, then g Z and g theta
+satisfy it, so every Z yields a bound. Z = sum_i (lambda_i - lambda_{k+1})_+ u_i u_i' gives the bound of PCA.
 
 The best Z is found by column generation: the relaxation to matrices X_T >= 0 with sum_T X_T <= I is solved
 for some supports, and the supports whose G_TT has the largest eigenvalues are added.
@@ -72,8 +72,8 @@ BOUND_ALLOWANCE = 1e-10
 STEPS_PER_BOUND = 10
 #: Ratio of primal to dual step length; 2 worked best for random supports of pitprops.
 RATIO = 2.0
-#: A matrix times PROJECTION_SCALE has as nearest matrix in `fantope` the projection on its leading
-#: eigenvectors, unless eigenvalues tie. Three components start from such projections, too.
+#: The nearest matrix in `fantope` to a matrix times PROJECTION_SCALE is the projection on its leading
+#: eigenvectors, unless eigenvalues tie. The bounds for three components also start from such projections.
 PROJECTION_SCALE = 1e6
 
 Running = Callable[[], bool]
@@ -125,7 +125,7 @@ class Ascent(ABC):
         Parameters
         ----------
         threshold : float or ndarray of shape (B,)
-            A bound is not improved further once it is below this, or if it is unlikely to get there.
+            A bound is not improved further once it is below this, or if it is unlikely to fall below it.
         steps : int
             The largest number of steps; bounds are evaluated at the start and after each round of
             STEPS_PER_BOUND.
@@ -147,10 +147,10 @@ class Ascent(ABC):
             lowest, proof = state.proof()
             is_lower = lowest < bound[at]
             bound[at[is_lower]], best_proofs[at[is_lower]] = lowest[is_lower], proof[is_lower]
-            history = [*history[-window:], lowest]  # without the start: the first iterates have larger bounds
+            history = [*history[-window:], lowest]  # excludes the start, whose bound is larger
             is_open = bound[at] > level[at]
             if len(history) > window:
-                # abandon a problem that needs three times the rounds left at the rate of the last rounds
+                # abandon a problem that needs three times the remaining rounds at the rate of the last rounds
                 fall = (history[0] - lowest) / window
                 is_open &= lowest - 3.0 * fall * rounds_left <= level[at]
             at, state = at[is_open], state.subset(is_open)
@@ -201,7 +201,7 @@ class Relaxation(Ascent):
         self.tau, self.sigma = RATIO / size, 1.0 / (RATIO * size)
 
     def _excess(self) -> np.ndarray:
-        """Return by how much the constraints are violated, shape (B, m, d, d)."""
+        """Return the violations of the constraints, shape (B, m, d, d)."""
         parts = [A if D is None else D @ A @ D.mT for A, D in zip(self.X, self.bases, strict=True)]
         sums = np.tensordot(self.signs, np.stack(parts), 1).swapaxes(0, 1)
         return np.asarray(sums - self.room * np.eye(sums.shape[-1]))
@@ -230,7 +230,7 @@ class Relaxation(Ascent):
         return self.certified(self.Z), self.Z
 
     def certified(self, Z: np.ndarray) -> np.ndarray:
-        """Return the bounds that Z >= 0, shape (B, m, d, d), proves, enlarged by their rounding."""
+        """Return the bounds that Z >= 0, shape (B, m, d, d), proves, with an allowance for rounding."""
         trace = np.trace(Z, axis1=2, axis2=3).sum(axis=1)
         bound, size = self.room * trace, trace
         for A, slope, far, n in zip(self.C, self._slopes(Z), self.away, self.counts, strict=True):
@@ -240,7 +240,7 @@ class Relaxation(Ascent):
 
 
 def _unspanned(C: np.ndarray, D: np.ndarray | None, count: int) -> np.ndarray:
-    """Return a penalty on the use of zero columns of D: 10 in their places on the diagonal, (B, c, c).
+    """Return a penalty on zero columns of D, shape (B, c, c): 10 in their places on the diagonal.
 
     If fewer than `count` columns are nonzero, the penalty is zero, since a matrix of trace `count` with
     eigenvalues of at most one must use zero columns.
@@ -266,7 +266,7 @@ def supports_relaxation(
     k : int
         The number of all components, at least m.
     ranks : list of m ints, optional
-        The dimension of the subspace of a fit within each span; one by default.
+        The dimensions of the subspaces of a fit within each span, by default one.
     """
     m, scale = len(bases), np.maximum(np.trace(M, axis1=1, axis2=2) / k, SMALLEST)
     A = M / scale[:, None, None]
@@ -297,9 +297,9 @@ def support_bounds(
     Parameters
     ----------
     M, bases, k, ranks
-        As for `supports_relaxation`.
+        See `supports_relaxation`.
     threshold, steps, running
-        As for `Ascent.bounds`.
+        See `Ascent.bounds`.
     """
     return supports_relaxation(M, bases, k, ranks).bounds(threshold, steps, running)[0]
 
@@ -318,15 +318,15 @@ def planes(bases: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def union_basis(columns: list[np.ndarray]) -> np.ndarray:
-    """Return an orthonormal basis of the joint span of the matrices, shape (B, d, c), padded with zeros."""
+    """Return orthonormal bases of the joint spans of the matrices, shape (B, d, c), padded with zeros."""
     Q, sizes, _ = np.linalg.svd(np.concatenate(columns, axis=2), full_matrices=False)
     return np.asarray(Q * (sizes > SUM_ROUNDING * sizes[:, :1])[:, None, :])
 
 
 def within_union(M: np.ndarray, bases: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Reduce the problems to the span of all bases, which contains every component if all have a basis.
+    """Restrict the problems to the span of all bases, valid if every component has a basis.
 
-    The reduced problems are smaller and have smaller bounds.
+    The restricted problems are smaller and have smaller bounds.
     """
     Q = union_basis(bases)
     return Q.mT @ M @ Q, [Q.mT @ D for D in bases]
@@ -347,8 +347,8 @@ def fantope(A: np.ndarray, k: int) -> np.ndarray:
 def capped_simplex(values: np.ndarray, k: int) -> np.ndarray:
     """Return the nearest vectors with entries in [0, 1] and sum k; rows of `values` ascend, shape (B, d).
 
-    The result is clip(values - t, 0, 1), whose sum decreases in t and is piecewise linear with knots at
-    `values` and `values - 1`; the interval of t with sum k is found among all knots at once.
+    The result is clip(values - t, 0, 1). Its sum decreases in t and is piecewise linear with knots at
+    `values` and `values - 1`; one comparison of all knots gives the interval of t in which the sum is k.
     """
     d = values.shape[1]
     if k >= d:
@@ -393,14 +393,14 @@ def ordered_bounds(
     bases: Bases | None = None,
     running: Running = lambda: True,
 ) -> np.ndarray:
-    """Return bounds of sum_j q_j' D_j N_j D_j' q_j over orthonormal q_j, shape (B,).
+    """Return bounds on sum_j q_j' D_j N_j D_j' q_j over orthonormal q_j, shape (B,).
 
     Parameters
     ----------
     groups, counts, bases
-        As for `ordered_relaxation`.
+        See `ordered_relaxation`.
     threshold, steps, running
-        As for :meth:`spcastat.proofs.duals.Ascent.bounds`.
+        See :meth:`spcastat.proofs.duals.Ascent.bounds`.
     """
     return ordered_relaxation(groups, counts, bases).bounds(threshold, steps, running)[0]
 
@@ -421,10 +421,10 @@ def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    A component adds the residual variance of its variable after regression on the earlier ones, whatever
-    their order. So the best order of a set extends the best order of a set with one variable less (dynamic
-    programming). A variable with a residual share up to 1e-5 is not regressed on; the result is still a
-    bound.
+    A component adds the residual variance of its variable after regression on the earlier variables, whatever
+    their order. Therefore the best order of a set extends the best order of a set with one variable fewer
+    (dynamic programming). Variables with a residual share of at most 1e-5 are not used as regressors; the
+    result is still a bound.
     """
     B, m = singles.shape
     blocks = S[singles[:, :, None], singles[:, None, :]]
@@ -464,7 +464,7 @@ Largest = Callable[[np.ndarray, int], tuple[float, np.ndarray]]
 
 @dataclass(frozen=True, eq=False)
 class Multiplier:
-    """A proven bound with the multiplier that proves it.
+    """A bound and the multiplier that proves it.
 
     Attributes
     ----------
@@ -505,9 +505,9 @@ def multiplier(
     counts : dict of int to int
         Cardinality -> number of components.
     supports : dict of int to ndarray of int, shape (n, c)
-        Cardinality -> supports to begin with; the search adds those that limit the bound.
+        Cardinality -> initial supports; the search adds the supports that limit the bound.
     largest : callable
-        Bounds the largest eigenvalue over supports, see `Largest`.
+        Bounds the largest eigenvalue over supports; see `Largest`.
     target : float
         The search ends once the bound is at most this.
     running : callable
@@ -522,7 +522,7 @@ def multiplier(
         best_multiplier = min(best_multiplier, candidate, key=lambda entry: entry.bound)
         rounds.append(best_multiplier.bound)
         if len(rounds) > 3 and rounds[-1] > rounds[-4] * (1.0 - 1e-4):
-            break  # three rounds decreased the bound too little
+            break  # the last three rounds decreased the bound too little
     return best_multiplier
 
 
@@ -557,7 +557,7 @@ class _DualIterates:
         )
 
     def proven(self, largest: Largest) -> Multiplier:
-        """Return the multiplier, scaled to be valid for all supports; add supports that violated it."""
+        """Return the multiplier, scaled to be valid for all supports; add the supports that it violates."""
         bounds = {}
         for c, threshold in self.thresholds.items():
             bounds[c], top_supports = largest(gram(self.F, self.Z, threshold), c)
@@ -568,14 +568,14 @@ class _DualIterates:
                 empty = np.zeros((len(entering), *self.Z.shape))
                 self.X[c] = np.concatenate([self.X[c], empty])
         up = max(1.0, *bounds.values())
-        # if the largest eigenvalue g is below one, the smaller threshold theta g is valid, too
+        # if the largest eigenvalue g is below one, the smaller threshold theta g is also valid
         thresholds = {c: max(t * bounds[c], THRESHOLD_SHARE * self.scale) for c, t in self.thresholds.items()}
         Z = up * self.Z
         bound = float(np.trace(Z)) + sum(n * thresholds[c] for c, n in self.counts.items())
         return Multiplier(Z, thresholds, bound + BOUND_ALLOWANCE * (1.0 + sum(self.counts.values())))
 
     def solve(self, running: Running) -> None:
-        """Take STEPS_PER_ROUND steps with the current supports, store the best Z, drop unused supports."""
+        """Take STEPS_PER_ROUND steps with the current supports, store the best Z and drop unused supports."""
         N = {}
         for c, T in self.supports.items():
             A = self.F[:, T].transpose(1, 0, 2)

@@ -1,18 +1,18 @@
-"""Bounds on the largest eigenvalue of small principal submatrices, nodes that they close, and time limits.
+"""Bounds on the largest eigenvalue of small principal submatrices, nodes of a search, and time limits.
 
 Each bound is valid for a symmetric positive semidefinite S and is enlarged to cover rounding errors. A
 variable is never excluded because its own row sum is small: a row sum bounds only the supports in which that
 variable has the largest loading.
 
-Nodes: let I be the variables taken, F the free variables, and r the number of free variables that may still
-be taken. If lambda(S_II) < level, a support I + K has an eigenvalue of at least `level` if and only if K has
-one in
+Nodes: let I be the included variables, F the free variables, and r the number of free variables that may
+still be included. If lambda(S_II) < level, the block of S for the support I + K has an eigenvalue of at least
+`level` if and only if T_KK has one, where
 
     T = S_FF + S_FI (level - S_II)^-1 S_IF,
 
-the Schur complement. So a node is the same problem with cardinality r and fewer variables, and every bound
-applies to T. Eigenvalues of S_II are backward stable: rounding changes T as much as a change of the level by
-about c^2 eps would, and the level is lowered by that much once, at the root.
+is the Schur complement. Thus a node is the same problem with cardinality r and fewer variables, and every
+bound applies to T. Eigenvalues of S_II are backward stable: rounding changes T as much as a change of the
+level by about c^2 eps, and the level is lowered by this amount once, at the root.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from spcastat.linalg.operators import Operator, lanczos_start
 # --- bounds ---------------------------------------------------------------------------------------
 
 
-#: Relative allowance for eigenvalues from Lanczos iterations, which are more precise than this.
+#: Relative allowance for eigenvalues from Lanczos iterations, whose actual errors are smaller.
 LANCZOS = 1e-9
 
 
@@ -75,7 +75,7 @@ def lanczos_bound(product: Callable[[np.ndarray], np.ndarray], p: int, running: 
 
 
 def split(S: np.ndarray, U: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a matrix whose largest eigenvalue, the split bound, bounds those of all blocks of c variables.
+    """Return a matrix whose largest eigenvalue (split bound) is a bound for all blocks of c variables.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def split(S: np.ndarray, U: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]
     U : ndarray of shape (p, p)
         Any symmetric matrix with a zero diagonal.
     c : int
-        At least 2 and below p.
+        Number of variables in a block, at least 2 and below p.
 
     Returns
     -------
@@ -127,8 +127,8 @@ def subgradient_step(S: np.ndarray, U: np.ndarray, c: int, level: float) -> tupl
 
     Notes
     -----
-    Polyak's step on the largest eigenvalue of the split matrix. The subgradient is smoothed over three
-    leading eigenvectors, with weights that decline over 0.2 times the distance to `level`.
+    The step is Polyak's, for the largest eigenvalue of the split matrix. The subgradient is smoothed over the
+    three leading eigenvectors, with weights that decline over 0.2 times the distance to `level`.
     """
     M, largest = split(S, U, c)
     p = len(S)
@@ -166,11 +166,11 @@ def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def split_bound(S: np.ndarray, c: int, shares: np.ndarray) -> float:
-    """Return a bound on the largest eigenvalue of all blocks of c variables: the smallest over `shares`.
+    """Return a bound on the eigenvalues of all blocks of c variables, the smallest over `shares`.
 
     For each share, U is the off-diagonal part of S, clipped at this share of its largest absolute value, and
-    the bound is the largest eigenvalue of the matrix that `split` makes of S and U. For c = 1 and c >= p the
-    bound is exact and does not use the shares.
+    the bound is the largest eigenvalue of the matrix that `split` computes from S and U. For c = 1 and c >= p
+    the bound is exact and does not depend on the shares.
     """
     if c == 1 or c >= len(S):
         return trace_bound(S, 1) if c == 1 else eigenvalue_bound(S)
@@ -180,8 +180,8 @@ def split_bound(S: np.ndarray, c: int, shares: np.ndarray) -> float:
 def shift_to_definite(S: np.ndarray) -> float:
     """Return d >= 0 such that S + d I is proven to be positive semidefinite.
 
-    Bounds by variances are valid for semidefinite matrices only, and rounding can cause eigenvalues of
-    -1e-16. Adding d to the diagonal adds d to every value and bound, so it can be subtracted again.
+    Bounds by variances are valid only for semidefinite matrices, and rounding can cause eigenvalues of
+    -1e-16. Adding d to the diagonal adds d to every value and bound, so d can be subtracted afterwards.
     """
     p = len(S)
     d = 4.0 * (p + 2) * EPS * float(np.diag(S).sum())
@@ -208,7 +208,7 @@ class Node:
     ----------
     included, free : ndarray of int
     U : ndarray of shape (len(free), len(free)) or None
-        The matrix U of the parent's split bound, see `spcastat.proofs.eigenvalue_bounds.split`.
+        The matrix U of the parent's split bound; see `spcastat.proofs.eigenvalue_bounds.split`.
     """
 
     included: np.ndarray
@@ -217,7 +217,7 @@ class Node:
 
 
 def complement(S: np.ndarray, node: Node, level: float) -> np.ndarray | None:
-    """Return the T of the module's docstring; None if the taken variables alone reach the level."""
+    """Return T (see the module's docstring); None if the included variables alone reach the level."""
     T = S[np.ix_(node.free, node.free)]
     if node.included.size:
         values, vectors = np.linalg.eigh(S[np.ix_(node.included, node.included)])
@@ -229,7 +229,7 @@ def complement(S: np.ndarray, node: Node, level: float) -> np.ndarray | None:
 
 
 def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node], np.ndarray | None]:
-    """Exclude the node, find a support in it, or branch.
+    """Exclude the node, find a support in it that reaches the level, or branch.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node]
     Returns
     -------
     children : list of Node
-        Empty if no support of the node reaches the level. The child to examine first is the last.
+        Empty if no support of the node reaches the level. The last child should be examined first.
     found : ndarray of int or None
         A support of at most c variables that reaches the level.
     """
@@ -289,7 +289,7 @@ def _best_pair(T: np.ndarray, level: float) -> np.ndarray | None:
 
 
 def first_split(T: np.ndarray, r: int) -> np.ndarray:
-    """Return the U with the smallest split bound (see `split`), to start from.
+    """Return the initial U: the candidate with the smallest split bound (see `split`).
 
     The candidates are the off-diagonal part of T, clipped at each of CLIPPING_SHARES of its largest
     absolute value.
@@ -299,7 +299,7 @@ def first_split(T: np.ndarray, r: int) -> np.ndarray:
 
 
 def closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple[bool, np.ndarray]:
-    """Return whether some U has a split bound below the level, which excludes the node, and the best U."""
+    """Return whether a split bound below the level was found, which excludes the node, and the best U."""
     best_U, lowest = U, np.inf
     for _ in range(6):
         if below(split(T, U, r)[0], level):
@@ -312,14 +312,14 @@ def closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple
 
 
 def _possible_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> np.ndarray:
-    """Mark the variables j for which the node with j taken is not excluded by its split bound.
+    """Return a mask of the variables j for which the child with j is not excluded by its split bound.
 
-    All j are tested at once.
+    All variables are tested at once.
 
-    Taking j adds w w', w = T_.j / (level - T_jj)^(1/2), to the matrix of the others and lowers r by one. If
-    A = level - (split matrix for r - 1 variables) is positive definite, all eigenvalues of the new split
+    Including j adds w w', w = T_.j / (level - T_jj)^(1/2), to the matrix of the others and lowers r by one.
+    If A = level - (split matrix for r - 1 variables) is positive definite, all eigenvalues of the new split
     matrix are below the level if and only if w' (A without j)^-1 w < 1, where the inverse of A without j is
-    computed from that of A.
+    computed from the inverse of A.
     """
     f = len(T)
     M = split(T, U, r - 1)[0]
@@ -337,7 +337,7 @@ def _possible_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> np
 # --- time limits ----------------------------------------------------------------------------------
 
 
-#: Number of columns of S computed at a time; order of the matrices multiplied to measure the speed.
+#: Number of columns of S computed at a time, and order of the matrices multiplied to measure the speed.
 BLOCK_COLUMNS = 256
 #: No step should take longer than this, in seconds, so that Ctrl-C takes effect.
 LONGEST_STEP = 0.8
@@ -347,12 +347,12 @@ PASS_COST = 20.0
 
 
 class Clock:
-    """A deadline, and the speed of the machine.
+    """A deadline, and the measured speed of the machine.
 
     Parameters
     ----------
     deadline : float
-        In the seconds of ``time.perf_counter``.
+        The deadline in seconds of ``time.perf_counter``.
     """
 
     def __init__(self, deadline: float):
@@ -388,7 +388,7 @@ class Clock:
     def affords(self, operations: float, steps: int = 1) -> bool:
         """Return whether there is time for this many operations, in `steps` steps that can be interrupted.
 
-        The answer is always yes for little work, so that proofs for small matrices do not depend on time.
+        The result is always True for little work, so that proofs for small matrices do not depend on time.
         """
         if operations <= 2e8:
             return True
@@ -397,7 +397,7 @@ class Clock:
 
 
 def formed(op: Operator, clock: Clock) -> np.ndarray | None:
-    """Return the covariance matrix; None if computing it takes longer than half of the time left."""
+    """Return the covariance matrix; None if computing it takes more than half of the remaining time."""
     if op.p <= BLOCK_COLUMNS:
         return symmetric(op.block(np.arange(op.p)))
     part = clock.until(time.perf_counter() + 0.5 * clock.seconds_left)

@@ -3,36 +3,37 @@
 Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, ..., q_k be the orthonormal
 directions of the scores. T1, ..., Tk are the supports of the components in their order.
 
-**The first component** has variance 1 / (q_1' N_T1^+ q_1), with q_1 in the span of F_T1. This is at most
-q_1' N_T1 q_1 (Jensen's inequality), the bound that is used for the other components. Relaxed to matrices X_j
-of trace one:
+**The first component** has variance 1 / (q_1' N_T1^+ q_1), with q_1 in the span of F_T1. This is at most q_1'
+N_T1 q_1 (Jensen's inequality), the bound that is used for the other components. The relaxation to matrices
+X_j of trace one is:
 
     maximise  1 / tr(N_T1^+ X_1) + sum_j tr(N_Tj X_j)  subject to  sum_j X_j <= I.
 
-1/t is convex: if a = 1/t is in [l, u], it is at most the chord l + u - l u t. So for each interval of a the
-problem becomes linear, as in `spcastat.proofs.duals.ordered_bounds`. The chord exceeds 1/t by at most
-(sqrt(u) - sqrt(l))^2, and for two components intervals whose bound is above the threshold are halved.
+The function 1/t is convex: if a = 1/t is in [l, u], it is at most the chord l + u - l u t. For each interval
+of a the problem therefore becomes linear, as in `spcastat.proofs.duals.ordered_bounds`. The chord exceeds 1/t
+by at most (sqrt(u) - sqrt(l))^2, and for two components intervals whose bound is above the threshold are
+halved.
 
-**The first two components.** The second has scores b y with y = q_2 + a q_1 in the span of F_T2, so that its
-variance given the first is b^2 = 1 / (y' N_T2^+ y). The sign of q_1 is free: let a >= 0. The other components
-add at most q_j' N_Tj q_j, which is exact for the last one.
+**The first two components.** The second has scores b y with y = q_2 + a q_1 in the span of F_T2, so its
+variance given the first is b^2 = 1 / (y' N_T2^+ y). The sign of q_1 is free, so a >= 0 without loss of
+generality. The other components add at most q_j' N_Tj q_j, which is exact for the last component.
 
 The two variances and a are each restricted to an interval, and boxes of three intervals are halved until
-their bounds are below the threshold. In a box 1/t is replaced by its chord, and what remains is quadratic in
-the coordinates x of (q_1, y) in the spans of both supports, with
+their bounds are below the threshold. In a box, 1/t is replaced by its chord, and the problem becomes
+quadratic in the coordinates x of (q_1, y) in the spans of both supports, with
 
     q_1'q_1 = 1,  y'y = 1 + a^2,  q_1'y = a,  q_1 = E_1 x,  q_2 = y - a q_1 = E_2(a) x,
     E_1 Y E_1' + E_2(a) Y E_2(a)' + sum_j X_j <= I
 
 for Y = xx' and X_j = q_j q_j', relaxed to positive semidefinite matrices. For any Z >= 0 and any numbers m_1,
-m_2 and m_12 the dual bound is
+m_2 and m_12, the dual bound is
 
     tr Z + sum_j lambda_max(N_Tj - Z) + m_1 + m_2 (1 + a^2) + m_12 a + (2 + a^2) lambda_max(M(a)),
     M(a) = H - E_1' Z E_1 - E_2(a)' Z E_2(a) - m_1 I_1 - m_2 I_2 - m_12 K,
 
-where x'Hx has the chords without their constants, x'I_1 x = q_1'q_1, x'I_2 x = y'y and x'Kx = q_1'y. M(a) is
-concave in a, and so at most its tangent in the middle of the interval. The largest eigenvalue of the tangent
-is convex in a, and so largest at an end.
+where x'Hx contains the chords without their constants, x'I_1 x = q_1'q_1, x'I_2 x = y'y and x'Kx = q_1'y.
+M(a) is concave in a, and therefore at most its tangent in the middle of the interval. The largest eigenvalue
+of the tangent is convex in a, and therefore largest at an end.
 """
 
 from __future__ import annotations
@@ -61,8 +62,9 @@ from spcastat.search.matrices import SMALLEST
 # --- the first component --------------------------------------------------------------------------
 
 
-#: The largest number of times that an interval is halved, for two components: without it a proof of diabetes,
-#: 4-4, does not end (.087 % instead of .009 %). For more components it lowered no bound by more than .001 %.
+#: The largest number of times that an interval is halved, for two components. Without halving, a proof for
+#: the diabetes data with cardinalities 4 and 4 does not end (gap .087 % instead of .009 %). For more
+#: components, halving lowered no bound by more than .001 %.
 HALVINGS = 6
 #: Eigenvalues of N_T1 below this share of the largest are raised to it, since their inverses slow the dual
 #: method down; the bound remains valid.
@@ -106,8 +108,9 @@ def _with_first(
 ) -> np.ndarray:
     """Return upper bounds on the adjusted variance over all orders in which a given component comes first.
 
-    `A`, shape (B, d, c), has the columns of F on the support of that component, and `other_factors` those of
-    the other components. A bound below `threshold` is raised to it. The result has shape (B,).
+    `A`, shape (B, d, c), contains the columns of F on the support of that component, and `other_factors` the
+    columns on the supports of the other components. A bound below `threshold` is raised to it. The result has
+    shape (B,).
     """
     D, sizes, _ = np.linalg.svd(A, full_matrices=False)
     values = sizes**2
@@ -118,7 +121,7 @@ def _with_first(
     bound = threshold.copy()
     problems = np.flatnonzero(low < high)
     ends = np.sqrt(np.stack([low[problems], high[problems]], axis=1))
-    whole_bounds = np.full(len(problems), np.inf)  # of the intervals before they were halved
+    whole_bounds = np.full(len(problems), np.inf)  # bounds for the intervals before halving
     halvings = HALVINGS if len(other_factors) == 1 else 0
     for halving in range(halvings + 1):
         relaxation = interval_relaxation(
@@ -142,7 +145,7 @@ def interval_relaxation(
 ) -> Relaxation:
     """Return relaxations in which the variance of the first component is in an interval [l, u].
 
-    The chord takes the place of 1/t, see the module's docstring.
+    The chord replaces 1/t; see the module's docstring.
 
     Parameters
     ----------
@@ -164,12 +167,12 @@ def interval_relaxation(
 # --- the first two components ---------------------------------------------------------------------
 
 
-#: The largest number of boxes of one leaf, of boxes that are examined together, and of steps for each.
+#: The largest number of boxes of one leaf, of boxes that are examined together, and of steps for each box.
 MOST_BOXES, BOXES_TOGETHER, BOX_STEPS = 400, 500, 300
 #: A leaf has no bound if the second component may add less than this share of its largest variance: the
 #: interval of a would be too long.
 SLIGHT = 0.01
-#: As `FLOOR`, for N_T of the first two components.
+#: The same as `FLOOR`, for N_T of the first two components.
 FLOOR_OF_TWO = 1e-3
 #: The smallest q_1'q_1 by which the tangent of M(a) is divided.
 LEAST_OF_FIRST = 0.01
@@ -194,13 +197,14 @@ def first_two_bounds(
 
     Notes
     -----
-    In the order with the largest adjusted variance the variances that components add do not increase.
+    In the order with the largest adjusted variance, the variances added by successive components do not
+    increase.
     """
     Q = union_basis(factors)
     factors = [Q.mT @ A for A in factors]
     groups = [A @ A.mT for A in factors]
     k, bound = len(groups), np.full(len(Q), threshold)
-    without = []  # bounds on what the components other than j add together
+    without = []  # bounds on the sum that the components other than j add
     for j in range(k):
         other_groups = [N for i, N in enumerate(groups) if i != j]
         without.append(ordered_bounds(other_groups, [1] * len(other_groups), 0.0, LEAF))
@@ -248,7 +252,7 @@ def with_two(
     ends : ndarray of shape (L, 2)
         The interval of the variance of the first component.
     second_minimum : ndarray of shape (L,)
-        The variance that the second adds at least.
+        The smallest variance that the second component adds.
     threshold : float
         Bounds below it are raised to it.
     running : callable
@@ -256,7 +260,7 @@ def with_two(
     """
     bound, second_maximum = np.full(len(A), threshold), _largest_variance(B)
     feasible, slight = ends[:, 0] < ends[:, 1], second_minimum < SLIGHT * second_maximum
-    bound[feasible & slight] = np.inf  # fits above the threshold may leave the second component too little
+    bound[feasible & slight] = np.inf  # the second component may add too little in fits above the threshold
     leaf = np.flatnonzero(feasible & (second_minimum < second_maximum) & ~slight)
     low, high = ends[leaf].T
     boxes = OpenBoxes(
@@ -267,7 +271,7 @@ def with_two(
         bound=np.full(len(leaf), np.inf),
         start=np.zeros((len(leaf), 3 + A.shape[1] ** 2)),
     )
-    examined = np.zeros(len(A), dtype=int)  # boxes of each leaf
+    examined = np.zeros(len(A), dtype=int)  # number of boxes examined for each leaf
     while len(boxes.leaf):
         boxes, by_tangent = _bounded(boxes, A, B, other_matrices, threshold, running)
         examined += np.bincount(boxes.leaf, minlength=len(A))
@@ -288,13 +292,13 @@ class OpenBoxes:
     leaf : ndarray of int, shape (N,)
         The leaf of each box.
     first_variances, second_variances : ndarray of shape (N, 2)
-        The intervals of the variance of the first component, and of the variance b^2 that the second adds.
+        The intervals of the variance of the first component, and of the variance b^2 added by the second.
     a : ndarray of shape (N, 2)
         The intervals of a.
     bound : ndarray of shape (N,)
         The smallest bound found for the box or for one that contains it; infinite if there is none.
     start : ndarray of shape (N, 3 + d^2)
-        The numbers m and the matrix Z to start from.
+        The initial numbers m and matrix Z.
     """
 
     leaf: np.ndarray
@@ -316,10 +320,10 @@ class OpenBoxes:
         )
 
     def halved(self, by_tangent: np.ndarray) -> OpenBoxes:
-        """Return the lower and then the upper halves of the boxes, halved where their bounds lose most.
+        """Return the lower, then the upper halves of boxes, split along the interval that costs most.
 
-        `by_tangent`, shape (N,), has how much bounds lose by the tangent of M(a). They lose at most
-        (sqrt(u) - sqrt(l))^2 by the chord of a variance.
+        `by_tangent`, shape (N,), is the loss of the bounds by the tangent of M(a). The loss by the chord of a
+        variance is at most (sqrt(u) - sqrt(l))^2.
         """
         by_chords = [
             np.diff(np.sqrt(ends), axis=1)[:, 0] ** 2
@@ -335,10 +339,10 @@ class OpenBoxes:
         )
 
     def with_feasible_a(self, second_maximum: np.ndarray) -> OpenBoxes:
-        """Return the boxes with only those a that are possible; boxes without any are left out.
+        """Return the boxes restricted to feasible a, without the boxes in which no a is feasible.
 
         The variance of the second component alone is b^2 (1 + a^2), and at most the largest eigenvalue of
-        N_T2, which `second_maximum`, shape (L,), has for each leaf.
+        N_T2, which `second_maximum`, shape (L,), contains for each leaf.
         """
         low, high = self.a.T
         reach = np.sqrt((second_maximum[self.leaf] / self.second_variances[:, 0] - 1.0).clip(min=0.0))
@@ -347,7 +351,7 @@ class OpenBoxes:
 
 
 def _halves(ends: np.ndarray, halved_mask: np.ndarray) -> np.ndarray:
-    """Return intervals, (N, 2), twice: those of the mask `halved_mask` as lower and then as upper halves."""
+    """Return intervals, shape (N, 2), twice; intervals in `halved_mask` as lower, then as upper halves."""
     low, high = ends.T
     middle = 0.5 * (low + high)
     lower = np.column_stack([low, np.where(halved_mask, middle, high)])
@@ -363,9 +367,9 @@ def _bounded(
     threshold: float,
     running: Running,
 ) -> tuple[OpenBoxes, np.ndarray]:
-    """Return the boxes with new bounds and starts, and how much each bound loses by the tangent of M(a).
+    """Return the boxes with new bounds and starts, and the loss of each bound by the tangent of M(a).
 
-    The other arguments are those of `with_two`.
+    See `with_two` for the other arguments.
     """
     bound, start = boxes.bound.copy(), boxes.start.copy()
     in_middle = np.empty(len(bound))
@@ -388,7 +392,7 @@ class Boxes(Ascent):
     other_matrices : ndarray of shape (N, m, d, d)
         N_T of the other components.
     boxes : OpenBoxes
-        The intervals, and m and Z to start from.
+        The intervals, and the initial m and Z.
     """
 
     batched = (
@@ -402,7 +406,7 @@ class Boxes(Ascent):
         low_2, high_2 = boxes.second_variances.T
         self.low, self.high = boxes.a.T
         self.middle = 0.5 * (self.low + self.high)
-        self.constant = low_1 + high_1 + low_2 + high_2  # of the chords; H has their linear terms
+        self.constant = low_1 + high_1 + low_2 + high_2  # of the chords; H contains the linear terms
         self.H = -np.hstack([(low_1 * high_1)[:, None] * t[0], (low_2 * high_2)[:, None] * t[1]])
         blank = np.zeros_like(D[0]), np.zeros_like(D[1])
         self.E1, Ey = np.concatenate([D[0], blank[1]], 2), np.concatenate([blank[0], D[1]], 2)
@@ -411,7 +415,7 @@ class Boxes(Ascent):
         self.other_matrices = other_matrices
         N, d, n = self.E1.shape
         m = other_matrices.shape[1]
-        self.is_first = np.arange(n) < D[0].shape[2]  # the coordinates of x that are those of q_1
+        self.is_first = np.arange(n) < D[0].shape[2]  # the coordinates of x that belong to q_1
         scale = self.constant[:, None, None]
         # bounds the norm of the map from Y and X
         size = np.sqrt(m + 2.0 * (2.0 + self.middle**2))[:, None, None]
@@ -423,14 +427,14 @@ class Boxes(Ascent):
     def matrix(self, Z: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return M(a) of the module's docstring, (N, n, n), for a in the middle of its interval.
 
-        `Z` has shape (N, d, d), and `m` has the numbers m_1, m_2 and m_12, shape (N, 3).
+        `Z` has shape (N, d, d), and `m`, shape (N, 3), contains the numbers m_1, m_2 and m_12.
         """
         free = self.H - np.where(self.is_first, m[:, :1], m[:, 1:2])
         M = free[:, :, None] * np.eye(free.shape[1]) - m[:, 2, None, None] * self.K
         return np.asarray(M - self.E1.mT @ Z @ self.E1 - self.E2.mT @ Z @ self.E2)
 
     def _excess(self) -> list[np.ndarray]:
-        """Return by how much Y, (N, n, n), and X, (N, m, d, d), violate the constraints of Z and of m."""
+        """Return the violations by Y, (N, n, n), and X, (N, m, d, d), of the constraints for Z and m."""
         total = self.E1 @ self.Y @ self.E1.mT + self.E2 @ self.Y @ self.E2.mT + self.X.sum(axis=1)
         diagonal = np.einsum("bii->bi", self.Y)
         a = self.middle
@@ -454,24 +458,26 @@ class Boxes(Ascent):
         return bound, np.column_stack([middle, self.m, self.Z.reshape(len(self.Z), -1)])
 
     def certified(self, Z: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bounds that Z and m prove, (N,), and those for the middle of the interval of a alone.
+        """Return the bounds that Z and m prove, shape (N,), and the bounds if a is in the middle.
 
-        Let a_0 be the middle. As in the module's docstring, the adjusted variance for some a is at most
+        Let a_0 be the middle of the interval. As in the module's docstring, the adjusted variance for a given
+        a is at most
 
             base + m_2 a^2 + m_12 a + x'M(a)x,
 
-        where base = tr Z + sum_j lambda_max(N_Tj - Z) + m_1 + m_2, and the constants of the chords. M(a) is
-        concave, and so at most its tangent M(a_0) + (a - a_0) M'(a_0). As x'I_1 x = q_1'q_1 = 1, for any s
+        where base = tr Z + sum_j lambda_max(N_Tj - Z) + m_1 + m_2 plus the constants of the chords. M(a) is
+        concave, and therefore at most its tangent M(a_0) + (a - a_0) M'(a_0). As x'I_1 x = q_1'q_1 = 1, for
+        any s
 
             x'M(a)x <= s (a - a_0) + x'T(a)x,  T(a) = M(a_0) + (a - a_0) (M'(a_0) - s I_1).
 
-        Let top be the larger of lambda_max(T(a)) at both ends of the interval. lambda_max(T(a)) is convex in
-        a, and so at most top, and x'x = 2 + a^2. The bound is therefore a quadratic in a,
+        Let top be the larger of lambda_max(T(a)) at the two ends of the interval. lambda_max(T(a)) is convex
+        in a, and therefore at most top, and x'x = 2 + a^2. The bound is therefore a quadratic in a,
 
             base + 2 top - s a_0 + (top + m_2) a^2 + (s + m_12) a,
 
-        and its largest value in the interval bounds the box. s is chosen so that, to first order, the largest
-        eigenvalue of T(a) is the same on both sides of a_0.
+        and its largest value in the interval bounds the box. The number s is chosen so that, to first order,
+        the largest eigenvalue of T(a) is the same on both sides of a_0.
         """
         a_0, half = self.middle, 0.5 * (self.high - self.low)
         m_1, m_2, m_12 = m.T
@@ -493,7 +499,7 @@ class Boxes(Ascent):
 
         bound = base + 2.0 * top + _largest_quadratic(top + m_2, s + m_12, self.low, self.high) - s * a_0
         in_middle = base + (2.0 + a_0**2) * values[:, -1] + m_2 * a_0**2 + m_12 * a_0
-        # bounds the size of all terms, and so their rounding
+        # bounds the size of all terms, and therefore their rounding
         size = np.abs(base) + trace
         size = size + (2.0 + self.high**2) * (np.abs(m).sum(axis=1) + np.abs(self.H).max(axis=1))
         return bound + BOUND_ALLOWANCE * size, in_middle + BOUND_ALLOWANCE * size
@@ -508,7 +514,7 @@ def _largest_quadratic(bend: np.ndarray, rise: np.ndarray, low: np.ndarray, high
 
 
 def _spanned(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return orthonormal bases D of the spans of A, (N, d, c), and t with (A A')^+ about D diag(t) D'.
+    """Return orthonormal bases D of the spans of A, (N, d, c), and t with (A A')^+ near D diag(t) D'.
 
     Small eigenvalues of A A' are raised, as their inverses slow the dual method down; bounds remain valid.
     """

@@ -1,13 +1,12 @@
 """A proven bound for all components of a fit jointly, or for all partitions of the variables.
 
-**Partitions.** Components of disjoint groups explain at most the sum of the first eigenvalues of the
-groups. For PEV they explain exactly that, so that programming over subsets finds the best partition. Under
-adjusted variance only partitions with a larger sum than the best known value can be better; each is bounded
-by `spcastat.proofs.duals`. The least-squares share may be larger than the sum, so that every partition is
-bounded, by `spcastat.proofs.duals`. For more variables or partitions than that allows, dense PCA is the
-bound.
+**Partitions.** Components of disjoint groups explain at most the sum of the first eigenvalues of the groups.
+For PEV they explain exactly this sum, so dynamic programming over subsets finds the best partition. For
+adjusted variance, only partitions with a larger sum than the best known value can be better; each is bounded
+by `spcastat.proofs.duals`. The least-squares share may be larger than the sum, so every partition is bounded
+by `spcastat.proofs.duals`. If there are too many variables or partitions for this, dense PCA gives the bound.
 
-The effect of each rule of the proofs on gap and time is measured in benchmarks/results/proofs.md.
+benchmarks/results/proofs.md shows how each rule of the proofs affects the gap and the run time.
 """
 
 from __future__ import annotations
@@ -63,12 +62,12 @@ DENSE_PCA, SUMS = "bounded by dense PCA", "bounded by their PEV"
 
 
 def partition_bound(S: np.ndarray, k: int, measure: str, value: float, clock: Clock) -> tuple[float, str]:
-    """Return a bound on disjoint components of all variables, and what gave it.
+    """Return a bound on disjoint components of all variables, and a description of its source.
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
-        Of total variance one.
+        Covariance matrix of total variance one.
     k : int
     measure : {"pev", "adjusted", "least_squares"}
     value : float
@@ -90,7 +89,7 @@ def partition_bound(S: np.ndarray, k: int, measure: str, value: float, clock: Cl
 def _largest_sum(
     S: np.ndarray, partitions: Partitions, value: float, dense: float, clock: Clock
 ) -> tuple[float, str]:
-    """Return the largest sum of first eigenvalues, which bounds PEV and adjusted variance."""
+    """Return the largest sum of first eigenvalues, which bounds PEV and adjusted variance, and its source."""
     rounding = enlarged(1.0, partitions.p * partitions.k)
     return rounding * next(partitions.descending(-np.inf))[0], ""
 
@@ -98,7 +97,7 @@ def _largest_sum(
 def _sums_bounded(
     S: np.ndarray, partitions: Partitions, value: float, dense: float, clock: Clock
 ) -> tuple[float, str]:
-    """Return a bound on adjusted variance, and what gave it: only partitions of larger sums can be better."""
+    """Return a bound on adjusted variance and its source; only partitions of larger sums can be better."""
     p, k = partitions.p, partitions.k
     rounding = enlarged(1.0, p * k)
     largest, _ = _largest_sum(S, partitions, value, dense, clock)
@@ -123,10 +122,10 @@ def _sums_bounded(
 def _each_bounded(
     S: np.ndarray, partitions: Partitions, value: float, dense: float, clock: Clock
 ) -> tuple[float, str]:
-    """Return a bound on the least-squares share, and what gave it; `dense` is that of dense PCA.
+    """Return a bound on the least-squares share and its source; `dense` is the bound of dense PCA.
 
-    With S = F'F the share is the part of FF' in the span of the scores, one of which is in the span of the
-    columns of F for each group.
+    With S = F'F, the share is the part of FF' in the span of the scores. For each group, one score is in the
+    span of the columns of F of the group.
     """
     p, k = partitions.p, partitions.k
     if partitions.count > LISTED:
@@ -155,7 +154,7 @@ PARTITION_BOUNDS: dict[str, Callable[[np.ndarray, Partitions, float, float, Cloc
     "regression": _each_bounded,
 }
 
-#: Children get no dual bound if nodes have on average at most so many.
+#: Children get no dual bound if nodes have on average at most this many.
 CHILDREN_LIMIT = 100
 #: The search stops if more nodes are open, which limits memory: a node takes 32 bytes, and 8 per component.
 MOST_OPEN = 3_000_000
@@ -163,7 +162,7 @@ MOST_OPEN = 3_000_000
 SINGLES_TOGETHER = 1_000_000_000
 #: The number of nodes examined together, and of leaves at their last bound, which takes longest.
 NODES_TOGETHER, LAST_TOGETHER = 500, 10
-#: Climbs are tried on so many leaves of a batch, those with the largest bounds.
+#: The number of leaves of a batch, those with the largest bounds, on which climbs are tried.
 CLIMBED_LEAVES = 50
 
 
@@ -216,13 +215,13 @@ class Tuples:
     tolerance : float
         The relative tolerance.
     running : callable
-        Returns False once the time is up.
+        Returns False once the time has run out.
     climb : callable
-        Takes a list of leaves, each with supports for all components; optimises loadings on them and returns
-        the best known value.
+        Takes a list of leaves, each with supports for all components; optimises loadings on these supports
+        and returns the best known value.
     max_nodes : float
     step : callable
-        Called with the number of nodes of each batch that is examined.
+        Called with the number of nodes in each examined batch.
     nodes : int
         The number of nodes examined.
     closed : float
@@ -311,7 +310,7 @@ class Tuples:
         self.open_nodes = OpenNodes(np.arange(N), choices, np.zeros(N, dtype=int), stage, bounds[is_open])
 
     def _open_mask(self, bounds: np.ndarray) -> np.ndarray:
-        """Return which nodes with these bounds stay open; the others are closed."""
+        """Return a mask of the nodes that stay open given their bounds; the others are closed."""
         is_open = bounds > self.threshold
         self.closed = max(self.closed, float(bounds[~is_open].max(initial=0.0)))
         return is_open
@@ -385,7 +384,7 @@ class Tuples:
         )
 
     def _bounds_of_children(self, batch: OpenNodes, roots: list[Root], level: int) -> np.ndarray:
-        """Return a bound for each node and support of the next component; -inf where it is excluded."""
+        """Return a bound for each node and support of the next component; -inf for excluded supports."""
         problem = self.problem
         cards, count = problem.cards, len(problem.supports[level])
         bounds = np.repeat(batch.bound[:, None], count, axis=1)
@@ -406,7 +405,7 @@ class Tuples:
             if root.sums is not None:
                 ceilings = root.sums.ceilings(batch.choices[members], level, self.threshold)
                 bounds[members] = np.minimum(bounds[members], ceilings)
-        # with equal cardinalities the index may not be smaller than the one before; at level 0 all remain
+        # with equal cardinalities, the index may not be smaller than the previous one; at level 0 all remain
         if cards[level] == cards[level - 1]:
             bounds[np.arange(count) < batch.choices[:, level - 1][:, None]] = -np.inf
         return bounds
@@ -414,7 +413,7 @@ class Tuples:
     def _branches_at_once(self, children: int, nodes: int, root: Root, level: int) -> bool:
         """Return whether children start at stage 1, and branch without a dual bound.
 
-        They do if they are few, or if bounds of theirs are cheap.
+        They do if there are few of them, or if their bounds are cheap.
         """
         problem = self.problem
         if level + 1 == len(problem.cards):
@@ -426,7 +425,7 @@ class Tuples:
 
 # --- the bound at the root ------------------------------------------------------------------------
 
-#: The name of the bounds over all supports, as in the records of objectives -> their class.
+#: The name of the bounds over all supports, as in the records of objectives -> the class of the problem.
 RELAXATIONS: dict[str, type[Relaxed]] = {
     "projection": Projection,
     "sequence": Sequence,
@@ -448,7 +447,7 @@ def root_bound(op: Operator, cards: tuple[int, ...], measure: str, leading: np.n
     Notes
     -----
     For PEV and adjusted variance, m one-variable components explain at most the m largest variances, and the
-    others at most as much as k - m dense components of the remaining variables.
+    other components explain at most as much as k - m dense components of the remaining variables.
     """
     root = Proof(bound=min(float(leading.sum()), 1.0), argument="dense PCA")
     if RELAXATIONS[OBJECTIVES[measure].joint_relaxation()].by_variances:
@@ -464,11 +463,11 @@ def root_bound(op: Operator, cards: tuple[int, ...], measure: str, leading: np.n
 
 
 def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> float:
-    """Return a bound on the sum of the largest sparse eigenvalue for the cardinality of each component.
+    """Return a bound on the sum of the largest sparse eigenvalues for the cardinalities of the components.
 
-    A sparse eigenvalue is the largest eigenvalue of a block of as many variables. The sum bounds adjusted
-    variance, since a component's adjusted variance is at most its variance, and PEV of orthogonal loadings,
-    which is the sum of the variances of the components.
+    A sparse eigenvalue is the largest eigenvalue of a block with the given number of variables. The sum
+    bounds adjusted variance, since the adjusted variance of a component is at most its variance. It also
+    bounds PEV of orthogonal loadings, which is the sum of the variances of the components.
 
     Parameters
     ----------
@@ -484,26 +483,26 @@ def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> f
 
 #: The largest number of supports of a component for which the proof for two components is used.
 MOST_FIRST = 100_000
-#: The same for three components, and the largest number of entries of the matrices of these supports.
+#: The same for three components, and the largest number of entries in the matrices of these supports.
 MOST_FIRST_OF_THREE, MOST_ENTRIES = 3_000, 1_000_000
-#: The share of the time that it takes, and the source of its bound.
+#: The share of the time that this proof may take, and the source of its bound.
 TIME_SHARE = 0.8
 COVERED = "multipliers for the first component"
 
-#: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for GAP_TARGET.
+#: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for the tolerance GAP_TARGET.
 OPTIMAL, GAP_TARGET = 1e-4, 9e-5
 
 
 # --- the certificate ------------------------------------------------------------------------------
 
 
-#: No supports are searched for more variables.
+#: With more variables than this, supports are not searched.
 SEARCHED_VARIABLES = 2000
-#: A quick search for a better fit precedes a proof with more than QUICK_CHOICES choices of supports, which
-#: excludes more of them if the best known value is larger: for at most QUICK_VARIABLES variables, and with
-#: more than QUICK_TIME seconds left, so that it takes a small part of the time.
+#: A quick search for a better fit precedes a proof with more than QUICK_CHOICES choices of supports, because
+#: a larger known value excludes more of them. It is used with at most QUICK_VARIABLES variables and with more
+#: than QUICK_TIME seconds left, so that it takes a small part of the time.
 QUICK_CHOICES, QUICK_VARIABLES, QUICK_TIME = 10_000, 60, 2.0
-#: Partitions are searched only if there is more time than this, in seconds.
+#: Partitions are searched only if more time than this is left, in seconds.
 SEARCH = 5.0
 
 
@@ -518,9 +517,9 @@ class JointCertificate:
     value : float
         The measure of the fit.
     upper_bound : float
-        A proven bound: no loadings with these cardinalities, in any order, have a larger value.
+        A proven bound: no loadings with these cardinalities, in any order, give a larger value.
     pca_bound : float
-        The share explained by the first k dense principal components: never below `upper_bound`.
+        The share explained by the first k dense principal components, never below `upper_bound`.
     gap : float
         The difference of bound and value in percent of the value.
     optimal : bool
@@ -531,7 +530,7 @@ class JointCertificate:
         The number of nodes examined, and of nodes still open at the end.
     seconds : float
     best_known : float
-        The largest value of the measure that was found.
+        The largest value of the measure found.
     V : ndarray of shape (p, k)
         The loadings with that value.
     """
@@ -562,7 +561,7 @@ def certify_joint(
     max_nodes: int | None = None,
     rule: SupportRule | None = None,
 ) -> JointCertificate:
-    """Bound what k components with the cardinalities of these loadings can explain together.
+    """Bound the variance that k components with the cardinalities of these loadings explain jointly.
 
     Parameters
     ----------
@@ -572,21 +571,21 @@ def certify_joint(
         Unit-length loadings.
     measure : {"pev", "adjusted", "least_squares"}
     orthogonal : bool
-        Whether the loadings are orthonormal and are compared only with orthonormal loadings; for PEV.
+        For PEV: whether the loadings are orthonormal and are compared only with orthonormal loadings.
     pca : ndarray of shape (k,), optional
         The largest eigenvalues of the covariance matrix, if known.
     time_limit : float
-        In seconds.
+        Time limit in seconds.
     max_nodes : int or None
         The largest number of nodes of the search.
     rule : SupportRule, optional
-        The supports with which the loadings are compared. If the bound does not use the rule, `proof` says
-        so.
+        The rule for the supports with which the loadings are compared. If the bound does not use the rule,
+        `proof` states this.
 
     Returns
     -------
     JointCertificate
-        If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it has the bound proven until then.
+        If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it contains the bound proven so far.
     """
     start_time = time.perf_counter()
     cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
@@ -644,14 +643,14 @@ class _BestFit:
 
 @dataclass(eq=False)
 class _JointSearch:
-    """One run: the bounds that need the covariance matrix, then the search over supports.
+    """One run of a joint proof: bounds that need the covariance matrix, then the search over supports.
 
-    It lowers the bound of `root`, and stores better fits in `best_fit`.
+    The run lowers the bound of `root` and stores better fits in `best_fit`.
 
     Attributes
     ----------
     value : float
-        The measure of the fit whose proof this is.
+        The measure of the fit to be proven.
     ruled : bool
         False if there is a rule that the bounds do not use.
     open_count : int
@@ -693,7 +692,7 @@ class _JointSearch:
             self.root.lower(level if problem.excluded else problem.dense(), "multiplier of orthogonality")
             if self.root.bound <= level:
                 return
-            left_out = level  # supports that `prepare` excluded can reach this value
+            left_out = level  # fits with supports that `prepare` excluded reach at most this value
         if not (problem.m or problem.cards):
             raise Stopped("free components" if problem.free else "too many supports")
         self._search(S, problem, cards, left_out, steps)
@@ -701,7 +700,7 @@ class _JointSearch:
     def _search(
         self, S: np.ndarray, problem: Relaxed, cards: tuple[int, ...], left_out: float, steps: Steps
     ) -> None:
-        """Search over supports; fits with supports that were left out reach `left_out` at most."""
+        """Search over supports; fits with excluded supports reach at most the value `left_out`."""
         leaves = (OrthogonalLeaves if self.orthogonal else Incumbent)(S, self.best_fit.V, self.measure)
         value = max(self.value, leaves.value)
         clock = steps.clock
@@ -725,13 +724,13 @@ class _JointSearch:
         )
 
     def _cover(self, problem: Sequence, steps: Steps) -> bool:
-        """Bound two or three components by multipliers for the first; return whether that is a proof."""
+        """Bound two or three components by multipliers for the first; return whether it is a proof."""
         clock, V, cards = steps.clock, self.best_fit.V, np.count_nonzero(self.best_fit.V, axis=0).tolist()
         fits = []
         for first_component in [cards.index(c) for c in dict.fromkeys(cards)]:
             order = [first_component, *(j for j in range(len(cards)) if j != first_component)]
             fit = Incumbent(problem.S, V[:, order], self.measure)
-            # a rule is for components in the order of the fit
+            # a rule applies to components in the order of the fit
             if (first_component == 0 or self.rule is None) and self._quick_search_pays(problem, clock):
                 fit.improve(self.op, fit.cards, self.rule)
             fits.append(fit)
@@ -754,18 +753,18 @@ class _JointSearch:
 
 
 class _Covering:
-    """Multipliers for the first component, for each cardinality that it may have.
+    """Multipliers for the first component, for each of its possible cardinalities.
 
     Parameters
     ----------
     problem : Sequence
-        Of two or three components.
+        The problem, with two or three components.
     fits : list of Incumbent
         The best known fits, one for each cardinality of the first component.
     value : float
         The best known value.
     part : Clock
-        The time for the multipliers, a part of that of the proof.
+        The time for the multipliers, a part of the time for the proof.
     steps : Steps
     """
 
@@ -790,7 +789,7 @@ class _Covering:
 
     @property
     def level(self) -> float:
-        """The value to be proven: the best known one, and the tolerance."""
+        """The value to be proven: the best known value plus the tolerance."""
         return max(self.value, *(fit.value for fit in self.fits)) * (1.0 + GAP_TARGET)
 
     @property
@@ -799,19 +798,19 @@ class _Covering:
         return max(cover.bound for _, cover in self.bounds)
 
     def run(self) -> bool:
-        """Find multipliers until all is proven, and return True, or until one cardinality is not."""
+        """Find multipliers for all cardinalities; return False as soon as one cannot be proven."""
         for _, cover in self.bounds:
             cover.begin(self._node)
         return all(cover.run(self._node, partial(self._climb, fit)) for fit, cover in self.bounds)
 
     def _node(self) -> None:
-        """Count a node, unless a limit is reached."""
+        """Count a node; raise `Stopped` if a limit is reached."""
         if not self.part.runs():
             raise Stopped("time limit")
         self.steps.node()
 
     def _climb(self, fit: Incumbent, supports: list[list[np.ndarray]]) -> float:
-        """Optimise loadings on supports, store the best in `fit`, and return the value to be proven."""
+        """Optimise loadings on the supports, store the best in `fit`, and return the value to be proven."""
         fit.climb(supports)
         return self.level
 
@@ -819,20 +818,20 @@ class _Covering:
 def certify_partition(
     op: Operator, V: np.ndarray, measure: str, pca: np.ndarray | None = None, time_limit: float = 60.0
 ) -> JointCertificate:
-    """Bound what k disjoint components can explain together if every variable is in one of them.
+    """Bound the variance that k disjoint components explain jointly if every variable is in one of them.
 
-    The groups may have any sizes, as in the search for them.
+    The groups may have any sizes, as in the search over partitions.
 
     Parameters
     ----------
     op, V, measure, pca, time_limit
-        As for `certify_joint`.
+        See `certify_joint`.
 
     Returns
     -------
     JointCertificate
-        For more than `VARIABLES_LIMIT` variables the bound is that of dense PCA. For fewer, the best known
-        fit is that of a search over partitions, if it is better.
+        For more than `VARIABLES_LIMIT` variables, the bound is the bound of dense PCA. Otherwise a search
+        over partitions runs, and its fit is the best known fit if it is better.
     """
     start_time = time.perf_counter()
     cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
@@ -868,9 +867,9 @@ def certify_partition(
 
 
 def coverable(problem: Sequence, cards: tuple[int, ...], clock: Clock) -> bool:
-    """Return whether multipliers for the first component are possible: two or three components, few supports.
+    """Return whether a proof by multipliers for the first component is possible.
 
-    See `two_components` and `three_components`.
+    It needs two or three components with few supports; see `two_components` and `three_components`.
     """
     if problem.k not in (2, 3) or problem.m == problem.k or problem.free or problem.disjoint:
         return False
@@ -883,7 +882,7 @@ def coverable(problem: Sequence, cards: tuple[int, ...], clock: Clock) -> bool:
 
 
 def verdict(value: float, bound: float) -> tuple[float, bool]:
-    """Return the gap in percent of the value, and whether it is small enough for "optimal"."""
+    """Return the gap in percent of the value, and whether it is small enough to call the fit optimal."""
     gap = 100.0 * (bound - value) / value if value > 0 else (0.0 if bound <= 0 else np.inf)
     return float(gap), bool(bound <= value * (1.0 + OPTIMAL))
 
@@ -891,7 +890,7 @@ def verdict(value: float, bound: float) -> tuple[float, bool]:
 def relaxed(S: np.ndarray, cards: tuple[int, ...], measure: str, orthogonal: bool = False) -> Relaxed:
     """Return the object that bounds `measure` over all supports of the given cardinalities.
 
-    If `orthogonal`, it bounds the PEV of orthogonal loadings, and `measure` is not used.
+    If `orthogonal`, the object bounds the PEV of orthogonal loadings, and `measure` is not used.
     """
     if orthogonal:
         return Orthogonal(S, cards)

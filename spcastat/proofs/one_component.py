@@ -46,24 +46,24 @@ from spcastat.solvers.support_search import POWER_ITERATIONS, STARTING_ROWS, bes
 # --- branch and bound over variables --------------------------------------------------------------
 
 
-#: The relative tolerance that the search aims for, slightly smaller.
+#: The relative tolerance that the search aims for, slightly smaller than `OPTIMALITY_TOLERANCE`.
 VALUE_TARGET = 8e-10
-#: A heuristic search for a good support always runs with up to HEURISTIC_VARIABLES variables; with more, if
-#: there is time.
+#: A heuristic search for a good support always runs with up to HEURISTIC_VARIABLES variables; with more
+#: variables, it runs if there is time.
 HEURISTIC_VARIABLES = 1000
 
 
 class Stopped(Exception):
-    """Ends a search; the argument is the reason."""
+    """Raised to end a search; the argument is the reason."""
 
 
-#: The argument for a bound of all variables, whatever the cardinality.
+#: The kind of proof for a bound from all variables, valid for every cardinality.
 LEADING_EIGENVALUE = "leading eigenvalue"
 
 
 @dataclass
 class Proof:
-    """The best known support and the best proven bound, valid at any time during the search.
+    """The best known support and the best proven bound; both are valid at any time during a search.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Proof:
         The kind of proof of the bound.
     nodes : int
     stopped : str
-        The reason if the search ended before the proof was complete, else empty.
+        The reason if the search ended before the proof was complete, otherwise empty.
     """
 
     value: float = 0.0
@@ -88,12 +88,12 @@ class Proof:
 
     @property
     def description(self) -> str:
-        """The kind of proof, and in parentheses what ended the search."""
+        """The kind of proof, and in parentheses the reason why the search ended."""
         return self.argument + (f" ({self.stopped})" if self.stopped else "")
 
     @property
     def closed(self) -> bool:
-        """Whether value and bound agree to the tolerance `OPTIMALITY_TOLERANCE`."""
+        """Whether value and bound agree to within `OPTIMALITY_TOLERANCE`."""
         return self.bound <= self.value * (1.0 + OPTIMALITY_TOLERANCE)
 
     def lower(self, bound: float, argument: str) -> None:
@@ -124,22 +124,22 @@ def prove(
     S : ndarray of shape (p, p)
         Symmetric, positive semidefinite up to rounding.
     c : int
-        From 1 to p.
+        Largest number of variables, from 1 to p.
     support : ndarray of int or None
         An initial support of at most c variables.
     time_limit : float
-        In seconds, zero or more. Steps that would take longer are skipped.
+        Time limit in seconds, at least zero. Steps that would take longer are skipped.
     max_nodes : int or None
         The largest number of nodes of the branch and bound.
     known_bound : float
-        A bound already proven, such as that of the matrix before deflation.
+        A bound already proven, such as the bound for the matrix before deflation.
     must : ndarray of int or None
-        Variables that every support must contain; `support` must contain them, too.
+        Variables that every support, including `support`, must contain.
 
     Returns
     -------
     Proof
-        If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it has the bounds proven until then.
+        If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it contains the bounds proven so far.
     """
     must = np.arange(0) if must is None else must
 
@@ -152,7 +152,7 @@ def prove(
 
 @dataclass
 class Steps:
-    """A proof, and the limits of its search, to be checked before each node."""
+    """A proof, and the limits of its search, which are checked before each node."""
 
     proof: Proof
     clock: Clock
@@ -164,7 +164,7 @@ class Steps:
             raise Stopped("time limit")
 
     def node(self) -> None:
-        """Count a node, unless a limit is reached."""
+        """Count a node; raise `Stopped` if a limit is reached."""
         if self.proof.nodes >= self.max_nodes:
             raise Stopped("node limit")
         self.check()
@@ -182,9 +182,9 @@ def run_search(
     max_nodes: int | None,
     name: str = "branch and bound",
 ) -> Proof:
-    """Run a search until it ends, or a limit or Ctrl-C stops it; return `proof`, which the search updates.
+    """Run a search that updates `proof` until it ends or a limit or Ctrl-C stops it; return `proof`.
 
-    `name` is the name of the stage in progress reports; `prove` describes the limits.
+    `name` is the name of the stage in progress reports; see `prove` for the limits.
     """
     clock = Clock(time.perf_counter() + time_limit)
     node_limit = np.inf if max_nodes is None else max_nodes
@@ -205,7 +205,7 @@ class _SupportSearch:
         self.S, self.c, self.steps, self.must, self.shift = S, c, steps, must, 0.0
         self.proof, self.clock = steps.proof, steps.clock
 
-    def run(self, support: np.ndarray | None) -> None:  # noqa: C901  the loop of a proof
+    def run(self, support: np.ndarray | None) -> None:  # noqa: C901  the main loop of a proof
         S, c, proof, p = self.S, self.c, self.proof, len(self.S)
         variances = np.diag(S)
         self.scale = float(variances.max())
@@ -254,7 +254,7 @@ class _SupportSearch:
         self._deepen()
 
     def _leading(self) -> None:
-        """Bound by the leading eigenvalue, computed by Lanczos iterations if LAPACK would take too long."""
+        """Lower the bound to the leading eigenvalue, by Lanczos iterations if LAPACK would take too long."""
         p = len(self.S)
         dense = self.clock.affords(4.0 * p**3)
         bound = eigenvalue_bound(self.S) if dense else lanczos_bound(self.S.dot, p, self.clock.runs)
@@ -266,7 +266,7 @@ class _SupportSearch:
         self.proof.raise_to(value * self.scale, support)
 
     def _deepen(self) -> None:
-        """Try to prove, with more and more nodes, that no support is better; lower the bound in between."""
+        """Try to prove, with increasing numbers of nodes, that no support is better; lower the bound."""
         proof, budget = self.proof, 64.0
         while True:
             target = proof.value * (1.0 + VALUE_TARGET)
@@ -285,9 +285,9 @@ class _SupportSearch:
                 budget *= 4
 
     def _refute(self, bound: float, budget: float) -> bool | None:
-        """Return True if no support exceeds `bound`, None if a better support was found and stored.
+        """Return True if no support exceeds `bound`, and None if a better support was found and stored.
 
-        Return False if this is still undecided after `budget` nodes.
+        Return False if neither is decided after `budget` nodes.
         """
         c, p = self.c, len(self.S)
         level = (bound / self.scale + self.shift) * (1.0 - 1e-13 * (c + 1) - 4.0 * EPS * c * c)
@@ -330,19 +330,19 @@ def prove_groups(
     Parameters
     ----------
     S : ndarray of shape (p, p)
-        Symmetric.
+        Symmetric matrix.
     of : ndarray of int, shape (p,)
         The group of each variable.
     count : int
     support, must : ndarray of int
         The variables of a known union, and of the groups that every union must contain.
     time_limit, max_nodes, known_bound
-        As for :func:`spcastat.proofs.one_component.prove`.
+        See :func:`spcastat.proofs.one_component.prove`.
 
     Returns
     -------
     Proof
-        If a limit or Ctrl-C ended the search, it has the bound proven until then.
+        If a limit or Ctrl-C ended the search, it contains the bound proven so far.
     """
 
     def search(steps: Steps) -> None:
@@ -365,7 +365,7 @@ def prove_groups(
 
 
 class _GroupProof:
-    """One run of `prove_groups`; a node has the groups taken and those that may still be added."""
+    """One run of `prove_groups`; a node consists of included groups and groups that may still be added."""
 
     def __init__(self, S: np.ndarray, of: np.ndarray, c: int, proof: Proof):
         self.S, self.of, self.proof = S, of, proof
@@ -399,18 +399,18 @@ class _GroupProof:
         yield enlarged(self.proof.value, len(self.S))
 
     def take(self, groups: np.ndarray) -> None:
-        """Evaluate a union, and store it if it is the best so far."""
+        """Evaluate a union of groups, and store it if it is the best so far."""
         J = np.flatnonzero(np.isin(self.of, groups))
         self.proof.raise_to(float(np.linalg.eigvalsh(self.S[np.ix_(J, J)])[-1]), J)
 
     def bound(self, included: np.ndarray, free: np.ndarray) -> float:
-        """Return a bound on the unions of the taken groups with any of the free groups.
+        """Return a bound on the unions of the included groups with any of the free groups.
 
         For U with zero diagonal blocks and x on such a union, x'Ux is at most the sum over its groups g and h
         of |U_gh| (|x_g|^2 + |x_h|^2) / 2. So x'Sx <= x'Mx, where M is S - U plus, on the diagonal of each
-        group g, the sum of |U_gh| over the taken groups h and over the largest others for which there is
-        room. U has the blocks of S between groups, scaled down to a norm of at most a cap; U = 0 gives the
-        leading eigenvalue.
+        group g, the sum of |U_gh| over the included groups h and over the largest values for as many free
+        groups as may still be added. U contains the blocks of S between groups, scaled down to a norm of at
+        most a cap; U = 0 gives the leading eigenvalue.
         """
         used = np.concatenate([included, free])
         J = np.flatnonzero(np.isin(self.of, used))
@@ -438,7 +438,8 @@ class _GroupProof:
 # --- the certificate ------------------------------------------------------------------------------
 
 
-#: The largest number of variables for which S is computed and searched; above it only cheap bounds are given.
+#: The largest number of variables for which S is computed and searched; with more, only cheap bounds are
+#: given.
 DENSE_VARIABLES = 5000
 
 
@@ -449,20 +450,20 @@ class ComponentBound:
     Attributes
     ----------
     cardinality : int
-        Nonzeros of the loadings v.
+        Number of nonzeros of the loadings v.
     value : float
-        The adjusted variance of the component: v'Sv, where S is the covariance matrix after deflation by the
+        The adjusted variance of the component, v'Sv, where S is the covariance matrix after deflation by the
         earlier components (Schur complement). Zero if the score depends linearly on the earlier scores.
     upper_bound : float
-        A proven bound: no unit vector z with as many nonzeros, of any sign, has a larger z'Sz.
+        A proven bound: no unit vector z with this number of nonzeros, of any sign, has a larger z'Sz.
     gap : float
         The difference of bound and value in percent of the value; infinite if only the value is zero.
     optimal : bool
-        Whether value and bound agree to a relative 1e-9, or to the rounding of the whole matrix.
+        Whether value and bound agree to a relative 1e-9, or up to the rounding of the whole matrix.
     proof : str
         The kind of proof, and in parentheses what ended the search if the proof is not complete.
     nodes : int
-        Nodes of the branch and bound.
+        Number of nodes of the branch and bound.
     seconds : float
     best_known : float
         The largest z'Sz found. If it exceeds `value` by more than rounding, the component can be improved.
@@ -497,16 +498,17 @@ def certify(
     op : Operator
         The covariance matrix.
     V : ndarray of shape (p, k)
-        Unit-length loadings in the order shown. Each column is compared with the best one for the matrix
-        deflated by the earlier columns, whatever method found them.
+        Unit-length loadings in the order shown. Each column is compared with the best loadings for the
+        covariance matrix deflated by the earlier columns, whatever method found them.
     time_limit : float
-        Seconds for all components together; each may use an equal share of the time left. Steps that would
-        take longer, or that Ctrl-C could not interrupt soon, are skipped.
+        Time limit in seconds for all components together; each component may use an equal share of the
+        remaining time. Steps that would take longer, or that Ctrl-C could not interrupt soon, are skipped.
     max_nodes : int or None
         The largest number of nodes of the branch and bound for each component.
     rule : SupportRule, optional
-        The supports with which each component is compared. A forced loading may be zero. If components are
-        disjoint, variables that earlier components use or later ones must use are excluded.
+        The rule for the supports with which each component is compared. A forced loading may be zero. If
+        components are disjoint, variables that earlier components use or later components must use are
+        excluded.
 
     Returns
     -------
@@ -514,10 +516,10 @@ def certify(
 
     Notes
     -----
-    The bounds are for the problem without further constraints; for nonnegative loadings they are valid, but
-    may not be attainable. Ctrl-C ends the search: the bounds proven until then are returned, with cheap
-    bounds for the other components. With more than `DENSE_VARIABLES` variables, or too little time to compute
-    the covariance matrix, there are only cheap bounds: the sum of the largest variances, and the leading
+    The bounds are for the problem without further constraints; for nonnegative loadings they are valid but
+    may not be attainable. Ctrl-C ends the search: the bounds proven so far are returned, with cheap bounds
+    for the other components. With more than `DENSE_VARIABLES` variables, or too little time to compute the
+    covariance matrix, only cheap bounds are given: the sum of the largest variances, and the leading
     eigenvalue, which is computed once.
     """
     run = _ComponentProof(op, V, Clock(time.perf_counter() + time_limit), max_nodes, rule)
@@ -525,7 +527,7 @@ def certify(
         while len(run.certificates) < V.shape[1]:
             try:
                 run.one_more()
-            except KeyboardInterrupt:  # the component is started again, with cheap bounds
+            except KeyboardInterrupt:  # the component is restarted with cheap bounds
                 run.stopped = "interrupted"
                 continue
             advance(1)
@@ -558,7 +560,7 @@ class _ComponentProof:
         return adjusted_variances(self.V, self.op)
 
     def admissible_variables(self, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the variables that component i may use, and its support, ascending."""
+        """Return the variables that component i may use, and its support, both ascending."""
         used = self.V != 0
         if self.rule is None:
             return np.arange(len(used)), np.flatnonzero(used[:, i])
@@ -584,13 +586,13 @@ class _ComponentProof:
                 view = deflate(view, Removed(v, v, self.V[:, : i - 1]), "schur")
             self.deflation = (view, i)
         start_time = time.perf_counter()
-        # for each component a p x p matrix is computed, made symmetric and scaled
+        # for each component, a p x p matrix is computed, symmetrised and scaled
         if self.dense and not self.stopped and self.clock.affords(6.0 * PASS_COST * view.p**2, 6):
             proof = self._search(i, view, self.clock.seconds_left / (k - i))
         else:
             proof = self._cheap(i, view)
         fit_support, value = np.flatnonzero(self.V[:, i]), float(self.values[i])
-        bound = max(proof.bound, value)  # the bound can be smaller only by rounding
+        bound = max(proof.bound, value)  # only rounding can make the bound smaller
         nothing = 0.0 if bound <= self.floor else np.inf
         component_bound = ComponentBound(
             cardinality=fit_support.size,
@@ -602,7 +604,7 @@ class _ComponentProof:
             nodes=proof.nodes,
             seconds=time.perf_counter() - start_time,
             best_known=max(proof.value, value),
-            # a component that adds nothing may have no better support
+            # for a component that adds nothing, there may be no better support
             support=fit_support if proof.value < value or not proof.support.size else proof.support,
         )
         self.certificates.append(component_bound)
@@ -622,7 +624,7 @@ class _ComponentProof:
             max_nodes=self.max_nodes,
             known_bound=self.known_bound,
         )
-        if not np.isfinite(proof.bound):  # Ctrl-C came before the first bound: use cheap ones
+        if not np.isfinite(proof.bound):  # Ctrl-C came before the first bound: use cheap bounds
             raise KeyboardInterrupt
         proof.support = variables[proof.support]
         if proof.stopped == "interrupted":
@@ -648,7 +650,7 @@ class _ComponentProof:
         return proof
 
 
-#: Steps of an ascent from loadings on the supports of a leaf.
+#: Number of steps of an ascent from loadings on the supports of a leaf.
 CLIMB_STEPS = 60
 
 
@@ -687,7 +689,7 @@ class Incumbent:
     def climb(self, tuples: list[list[np.ndarray]]) -> float:
         """Optimise loadings on given supports, store the best fit, and return the best known value.
 
-        Each list in `tuples` has the supports of one fit, in any order.
+        Each list in `tuples` contains the supports of one fit, in any order.
         """
         assignments = [
             assignment
@@ -700,7 +702,7 @@ class Incumbent:
         return self.value
 
     def _climbed(self, assignments: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
-        """Yield the best fits with their values; `assignments` have a support for every component."""
+        """Yield the best fits and their values; `assignments` contain a support for every component."""
         places, starts = self._starts(assignments, 2)
         fits = self.criterion.fits(np.concatenate([places] * len(starts)), np.concatenate(starts))
         fits = reordered(self.criterion, refined(self.criterion, fits, CLIMB_STEPS))
@@ -708,7 +710,7 @@ class Incumbent:
         yield self.criterion.dense(fits.subset(np.array([argmax])))[0], float(fits.value[argmax])
 
     def _starts(self, assignments: list[list[np.ndarray]], count: int) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Return the places of loadings, and their values: leading eigenvectors, and `count` random ones."""
+        """Return the places and values of starting loadings: leading eigenvectors and `count` random ones."""
         places = np.stack([np.concatenate(supports) for supports in assignments])
         leading = [
             [np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1] for T in supports] for supports in assignments
@@ -730,8 +732,8 @@ class OrthogonalLeaves(Incumbent):
         return float(np.einsum("ij,ik,kj->", V, self.S, V))
 
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
-        """Search from this fit among orthogonal loadings; return the best value."""
-        if max(cards) < len(self.S):  # any loadings of all variables are those of PCA
+        """Search among orthogonal loadings from this fit; return the best value."""
+        if max(cards) < len(self.S):  # with all variables, PCA loadings are optimal
             result = constrained(self.S, self.cards, ORTHOGONAL, PEV, "quick", self.rng, [self.V])
             return self.adopt(result.V, self._measured(result.V))
         return self.value
@@ -750,9 +752,9 @@ class OrthogonalLeaves(Incumbent):
 def assign_supports(
     supports: list[np.ndarray], cards: tuple[int, ...], V: np.ndarray
 ) -> list[np.ndarray] | None:
-    """Assign supports to components by cardinality; components that get none keep their support in V.
+    """Assign supports to components by cardinality; other components keep their supports in V.
 
-    Return None if a support is left over or a component gets none of its cardinality.
+    Return None if the supports cannot be assigned, or a component has no support of its cardinality.
     """
     free = sorted(range(len(supports)), key=lambda j: len(supports[j]))
     assignment = []

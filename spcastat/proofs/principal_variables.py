@@ -1,14 +1,14 @@
 """A proven bound for principal variables: branch and bound over sets of variables of equal cost.
 
-A node has the variables I that are kept and the set A of those that may be added, t of them. The variance
-reproduced never falls when a variable is added, and by Ky Fan's inequality for the projections on I and on
-what A adds to it
+A node consists of the selected variables I and the set A of variables of which t may be added. The variance
+reproduced never falls when a variable is added. By Ky Fan's inequality for the projections on I and on the
+part of A that is orthogonal to I,
 
     value <= min( f(I and A),  f(I) + the sum of the min(k, t) largest eigenvalues of GG' ),
 
-with G the covariances of all variables with uncorrelated combinations of A given I, and f the variance that
-the k best combinations reproduce. Nodes with the largest bound come first, so
-that the largest bound of the open nodes falls all the time.
+where G contains the covariances of all variables with uncorrelated combinations of A given I, and f is the
+variance that the k best combinations reproduce. Nodes with the largest bound are examined first, so the
+largest bound of the open nodes keeps decreasing.
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ from spcastat.search.matrices import PIVOT_TOLERANCE
 from spcastat.search.principal_variables import Selection, covariances, reproduced, top_sum
 from spcastat.solvers.optimality import OPTIMALITY_TOLERANCE
 
-#: Nodes of the first attempt, in .1 to .3 s with 30 variables; it proves sets of five of 13 variables in 95.
+#: Number of nodes of the first attempt, which takes .1 to .3 s with 30 variables; 95 nodes prove a set of
+#: five of 13 variables.
 FIRST_NODES = 500
-#: Up to so many variables a first attempt is made: a node has an eigenproblem for each of them.
+#: A first attempt is made with up to this many variables: a node requires an eigenproblem for each variable.
 FIRST_VARIABLES = 60
 
 
 @dataclass(frozen=True)
 class ProvenSet:
-    """A set of groups with a bound for every other set.
+    """A set of groups, and an upper bound for all other sets.
 
     Attributes
     ----------
     groups : tuple of int
         The best set found, ascending.
     value, bound : float
-        The variance that it reproduces, and the largest that any set can reproduce.
+        The variance that the set reproduces, and an upper bound on the variance that any set can reproduce.
     nodes : int
         Number of nodes visited.
     """
@@ -53,14 +54,15 @@ class ProvenSet:
 
 
 def provable(problem: Selection) -> bool:
-    """Whether branch and bound applies: variables enter one by one and cost the same."""
+    """Return whether branch and bound applies: variables enter one by one and have equal costs."""
     return problem.equal_costs and all(len(problem.groups[g]) == 1 for g in problem.candidates)
 
 
 def first_bound(problem: Selection, groups: Sequence[int]) -> tuple[list[int], float, int]:
-    """Return the best groups known, a bound for the variance that any set reproduces, and the nodes visited.
+    """Return the best known groups, a bound on the variance reproduced, and the number of nodes.
 
-    The bound is infinite, or that of a few nodes of the search over all sets if there are few variables.
+    The bound is for every set of groups. It comes from a few nodes of the search over all sets if there are
+    few variables, and is infinite otherwise.
     """
     if len(problem.S) > FIRST_VARIABLES:
         return list(groups), np.inf, 0
@@ -71,12 +73,12 @@ def first_bound(problem: Selection, groups: Sequence[int]) -> tuple[list[int], f
 
 
 def certified(problem: Selection, groups: Sequence[int], seconds: float) -> ProvenSet:
-    """Return the best groups and a bound, from a search of so many seconds.
+    """Return the best groups and a bound, from a search that takes at most `seconds`.
 
     Raises
     ------
     OptionError
-        For groups of several variables, and different costs.
+        If groups have several variables or costs differ.
     """
     if not provable(problem):
         raise OptionError(
@@ -90,14 +92,14 @@ def certified(problem: Selection, groups: Sequence[int], seconds: float) -> Prov
 def proven(
     problem: Selection, groups: Sequence[int], *, nodes: int | None = None, seconds: float | None = None
 ) -> ProvenSet:
-    """Search all sets, with bounds, for one better than `groups`.
+    """Search all sets for one better than `groups`, by branch and bound.
 
     Parameters
     ----------
     problem : Selection
-        With candidates of equal cost, and of one variable each.
+        The problem; candidates have equal costs and one variable each.
     groups : sequence of int
-        The best set known.
+        The best known set.
     nodes : int, optional
         Largest number of nodes.
     seconds : float, optional
@@ -106,7 +108,7 @@ def proven(
     end = np.inf if seconds is None else time.process_time() + seconds
     node_limit = np.inf if nodes is None else nodes
     value, best_groups, size = problem.value(groups), tuple(sorted(groups)), len(groups)
-    if size == len(problem.include):  # nothing is left to choose
+    if size == len(problem.include):  # there is nothing left to choose
         return ProvenSet(best_groups, value, value, 0)
     candidates = tuple(g for g in problem.candidates if g not in problem.include)
     bound = problem.value((*problem.include, *candidates))
@@ -138,9 +140,9 @@ def proven(
 def _children(
     problem: Selection, selection: tuple[int, ...], open_groups: tuple[int, ...], size: int, value: float
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], float]]:
-    """Yield the nodes below a node whose bound exceeds the best value: kept groups, open groups, bound.
+    """Yield the children with bounds above `value`: selected groups, open groups and bound.
 
-    The first of the open groups with the largest gain is kept in the first; it is out in all others.
+    The first child includes the open group with the largest gain; all other children exclude it.
     """
     S, k, missing = problem.S, problem.k, size - len(selection)
     F = covariances(S, problem.variables(selection))
@@ -154,5 +156,5 @@ def _children(
         increment = float(top_sum(G @ G.T, min(k, missing)))
         upper = min(reproduced(stacked, k), present + increment)
         if upper <= value * (1.0 + OPTIMALITY_TOLERANCE):
-            return  # the bounds of the following nodes, which have fewer open groups, are smaller
+            return  # the following children have fewer open groups and smaller bounds
         yield (*selection, order[i]), tuple(order[i + 1 :]), upper

@@ -1,10 +1,10 @@
-"""What the joint search must know about a measure: bounds at the root, and for partial choices of supports.
+"""Properties of measures for the joint proof: bounds at the root and for partial choices of supports.
 
-PEV and the least-squares share are both <M, P>, where P is the projection on the span of k vectors F v_j: F =
-I and M = S for PEV, F = S^(1/2) and M = F F' for least squares. A component of one variable i adds F e_i to
-the span, whatever the other components are. On the orthogonal complement of F e_i the problem has the same
-form with one component fewer: for PEV with S without row and column i, for least squares with the Schur
-complement.
+PEV and the least-squares share are both <M, P>, where P is the projection on the span of k vectors F v_j,
+with F = I and M = S for PEV, and F = S^(1/2) and M = F F' for least squares. A component of one variable i
+adds F e_i to the span, whatever the other components are. On the orthogonal complement of F e_i, the problem
+has the same form with one component fewer: for PEV with S without row and column i, for least squares with
+the Schur complement.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from spcastat.proofs.duals import (
 )
 from spcastat.search.criteria import SupportRule
 
-#: Columns of F are dependent if a singular value is below DEPENDENT times the largest; if one is between that
-#: and CLEAR times the largest, the rank is in doubt and the support is not used.
+#: Columns of F are dependent if a singular value is below DEPENDENT times the largest one. If a singular
+#: value is between DEPENDENT and CLEAR times the largest one, the rank is in doubt and the support is not
+#: used.
 DEPENDENT, CLEAR = 1e-9, 1e-5
 
 
@@ -43,15 +44,15 @@ DEPENDENT, CLEAR = 1e-9, 1e-5
 
 @dataclass(frozen=True, eq=False)
 class ProjectionProblem:
-    """A problem: maximise <M, P>, where P projects on the span of k vectors F v_j with sparse v_j.
+    """The problem to maximise <M, P>, where P projects on the span of k vectors F v_j with sparse v_j.
 
     Attributes
     ----------
     M : ndarray of shape (d, d)
     F : ndarray of shape (d, q)
-        One column per variable.
+        A matrix with one column per variable.
     variables : ndarray of int, shape (q,)
-        The indices of these variables.
+        The indices of the variables of these columns.
     k : int
         The number of components.
     offset : float
@@ -66,11 +67,11 @@ class ProjectionProblem:
 
     @cached_property
     def dense(self) -> float:
-        """The bound for components that may have all variables."""
+        """The bound for components that may use all variables."""
         return self.offset + float(ky_fan(self.M, self.k)) + BOUND_ALLOWANCE * float(np.trace(self.M))
 
     def bases(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return orthonormal bases of the columns of F on each support, and whether each basis is reliable.
+        """Return orthonormal bases of the columns of F on each support, and a mask of reliable bases.
 
         Parameters
         ----------
@@ -82,7 +83,7 @@ class ProjectionProblem:
         D : ndarray of shape (B, d, c)
             Some columns are zero if columns of F are linearly dependent.
         sound : ndarray of bool, shape (B,)
-            Whether the rank is clear despite rounding.
+            Whether the rank is determined despite rounding.
         """
         A = self.F[:, supports].transpose(1, 0, 2)
         d, c = A.shape[1:]
@@ -93,13 +94,13 @@ class ProjectionProblem:
 
 
 def doubtful(sizes: np.ndarray) -> np.ndarray:
-    """Return whether columns with these singular values have a rank that is in doubt due to rounding."""
+    """Return whether rounding leaves the rank of columns with these singular values in doubt."""
     largest = sizes[..., :1]
     return np.asarray(((sizes > DEPENDENT * largest) & (sizes < CLEAR * largest)).any(axis=-1))
 
 
 def pev_frame(S: np.ndarray, k: int) -> ProjectionProblem:
-    """Return the `ProjectionProblem` for PEV, in the unit of `S`."""
+    """Return the `ProjectionProblem` for PEV, in the units of `S`."""
     return ProjectionProblem(S, np.eye(len(S)), np.arange(len(S)), k)
 
 
@@ -125,7 +126,7 @@ def without(frame: ProjectionProblem, single: np.ndarray) -> ProjectionProblem:
     m, d = len(single), len(frame.M)
     A = frame.F[:, single]
     U, sizes, _ = np.linalg.svd(A)
-    if doubtful(sizes):  # the rank is in doubt: allow any directions in place of these variables
+    if doubtful(sizes):  # the rank is in doubt: allow any directions instead of these variables
         return ProjectionProblem(
             frame.M, frame.F[:, other_variables], frame.variables[other_variables], frame.k, frame.offset
         )
@@ -152,7 +153,8 @@ def elimination_bounds(frame: ProjectionProblem, singles: np.ndarray) -> np.ndar
 
     Notes
     -----
-    The bound is what these variables explain, plus the k - m largest eigenvalues on the complement.
+    The bound is the variance that these variables explain plus the k - m largest eigenvalues on the
+    complement.
     """
     d = len(frame.M)
     m = min(singles.shape[1], d)
@@ -166,19 +168,20 @@ def elimination_bounds(frame: ProjectionProblem, singles: np.ndarray) -> np.ndar
 # --- the interface of a measure -------------------------------------------------------------------
 
 
-#: The largest number of supports of a component that are enumerated; with more it is treated as dense.
+#: The largest number of supports of a component that are enumerated; with more, the component is treated as
+#: dense.
 MOST_SUPPORTS = 20_000
-#: Steps of the dual method: while supports are still to be chosen, when all are chosen, and in a last
+#: Number of steps of the dual method: while some supports are not chosen, when all are chosen, and in a last
 #: attempt.
 INNER, LEAF, LAST_STEPS = 20, 120, 800
 
 
 @dataclass(frozen=True, eq=False)
 class SupportBounds:
-    """Bounds on what a component adds for each of n supports, whatever the other components are.
+    """Bounds on the value that a component adds on each of n supports, for any other components.
 
     A component with direction q, a unit vector, adds at most q'Nq, where N is a matrix of its support, such
-    as N_T - Z in :mod:`spcastat.proofs.duals`. N <= second_largest I + (largest - second_largest) u u'
+    as N_T - Z in :mod:`spcastat.proofs.duals`. Then N <= second_largest I + (largest - second_largest) u u',
     with the two largest eigenvalues of N and its leading eigenvector u.
 
     Attributes
@@ -193,7 +196,7 @@ class SupportBounds:
 
 
 def bounds_alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> SupportBounds:
-    """Return the bounds for N = D A D', where A are the `matrices` (n, c, c) and D the `bases` (n, d, c).
+    """Return the bounds for N = D A D', with A from `matrices`, (n, c, c), and D from `bases`, (n, d, c).
 
     Without bases, D is the identity.
     """
@@ -205,7 +208,7 @@ def bounds_alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Suppo
 
 
 def losses(one: SupportBounds, rows: np.ndarray, other: SupportBounds, columns: np.ndarray) -> np.ndarray:
-    """Return the sum of the bounds of two components alone minus their joint bound, for each of B rows.
+    """Return the sum of the bounds on two single components minus their joint bound, for each row.
 
     Parameters
     ----------
@@ -213,7 +216,7 @@ def losses(one: SupportBounds, rows: np.ndarray, other: SupportBounds, columns: 
     rows : ndarray of int, shape (B,)
         Supports of `one`.
     columns : ndarray of int, shape (B, 1) or (n,)
-        Supports of `other`: one for each row, or the same n for all rows.
+        Supports of `other`: one for each row, or the same n supports for all rows.
 
     Returns
     -------
@@ -233,7 +236,7 @@ def losses(one: SupportBounds, rows: np.ndarray, other: SupportBounds, columns: 
 
 
 def disjoint_losses(pairs: dict[tuple[int, int], np.ndarray], members: tuple[int, ...]) -> np.ndarray | float:
-    """Return the largest sum of losses of disjoint pairs of these components, in ascending order."""
+    """Return the largest sum of losses of disjoint pairs of the components `members`, ascending."""
     if len(members) < 2:
         return 0.0
     member, *other_members = members
@@ -246,7 +249,7 @@ def disjoint_losses(pairs: dict[tuple[int, int], np.ndarray], members: tuple[int
 
 @dataclass(frozen=True, eq=False)
 class SeparableBound:
-    """A bound: a constant plus what each component with enumerated supports adds alone."""
+    """A bound of the form: a constant plus a bound on each single component with enumerated supports."""
 
     constant: float
     parts: tuple[SupportBounds, ...]
@@ -257,9 +260,9 @@ class SeparableBound:
         Parameters
         ----------
         choices : ndarray of int, shape (B, m)
-            Indices of the supports of the components before that one; the other entries are not used.
+            Indices of the supports of the components before the next one; other entries are not used.
         level : int
-            The index of that component.
+            The index of the next component.
         threshold : float
             Sums above it are reduced by the losses of pairs of components.
         """
@@ -276,8 +279,9 @@ class SeparableBound:
                 for t in range(s)
             }
             last_losses = [losses(self.parts[t], choices[:, t], self.parts[level], at) for t in range(level)]
-            # Losses of pairs that share a component overlap and cannot be added. Those of disjoint pairs can,
-            # and so can all, divided by the number of pairs that each component is in: subtract the largest.
+            # Losses of pairs that share a component overlap and cannot be added. Losses of disjoint pairs can
+            # be added, and so can all losses if divided by the number of pairs of each component; subtract
+            # the largest sum.
             reduction = (sum(among.values()) + sum(last_losses)) / level
             reduction = np.maximum(reduction, disjoint_losses(among, tuple(range(level))))
             for t, level_losses in enumerate(last_losses):
@@ -296,9 +300,9 @@ class Root:
     frame : ProjectionProblem
     singles : ndarray of int, shape (m,)
     reach : ndarray of shape (r + 1, 2^q) or None
-        Bounds by sets of variables, see `reaches`.
+        Bounds by sets of variables; see `reaches`.
     mask : int
-        The variables of the one-variable components as bits, if other components may use these variables.
+        The variables of the one-variable components as a bit mask, if other components may use them.
     sums : SeparableBound or None
         Bounds that are sums over components.
     """
@@ -310,8 +314,9 @@ class Root:
     sums: SeparableBound | None = None
 
 
-#: Bounds for leaves, in which the supports of all searched components are chosen: takes roots, chosen
-#: supports, a threshold and `running`, as in `Relaxed.bounds`; returns an array of shape (B,).
+#: A function for bounds on leaves, in which the supports of all searched components are chosen. It takes
+#: roots, chosen supports, a threshold and `running`, as in `Relaxed.bounds`, and returns an array of shape
+#: (B,).
 LeafBounds = Callable[[list[Root], np.ndarray, float, Running], np.ndarray]
 
 
@@ -321,12 +326,12 @@ class Relaxed(ABC):
     Attributes
     ----------
     cards : tuple of int
-        The cardinalities, ascending, of the components with several variables whose supports are enumerated,
-        in short "searched".
+        The cardinalities, ascending, of the "searched" components: those with several variables and
+        enumerated supports.
     m : int
         The number of one-variable components.
     k : int
-        The number of all components, including those treated as dense.
+        The number of all components, including components that are treated as dense.
     variables : int
         The number of variables from which supports are chosen.
     single_work : int
@@ -337,7 +342,7 @@ class Relaxed(ABC):
         Whether all cardinalities are too large to restrict the components.
     """
 
-    #: Whether the value of components is at most the sum of their variances.
+    #: Whether the value of a fit is at most the sum of the variances of its components.
     by_variances: ClassVar[bool] = True
     #: Whether other components have no loadings on the variables of one-variable components.
     singles_alone: ClassVar[bool] = True
@@ -363,13 +368,13 @@ class Relaxed(ABC):
     rule: tuple[SupportRule, tuple[int, ...]] | None = None
 
     def under(self, rule: SupportRule, cards: tuple[int, ...]) -> bool:
-        """Use a rule to exclude supports, and return whether it is used.
+        """Use a rule to exclude supports, and return whether it can be used.
 
-        A support is kept if the rule allows it for some component with its cardinality. This method must be
-        called before supports are listed.
+        A support is retained if the rule allows it for some component with its cardinality. This method must
+        be called before supports are listed.
         """
         if not self.cards or self.variables < self.p or (rule.disjoint and self.p > 62):
-            return False  # sets of variables are stored as the bits of an integer
+            return False  # sets of variables are stored as bit masks in an integer
         self.rule, self.disjoint = (rule, cards), rule.disjoint
         return True
 
@@ -384,7 +389,7 @@ class Relaxed(ABC):
         return places[admissible_mask]
 
     def searched(self, c: int) -> bool:
-        """Return whether the supports of c variables are enumerated: c is a constraint and they are few."""
+        """Return whether supports of c variables are enumerated: they are few, and c is a constraint."""
         return c < self.variables and comb(self.variables, c) <= self.most_supports
 
     @cached_property
@@ -421,7 +426,7 @@ class Relaxed(ABC):
 
     @cached_property
     def masks(self) -> list[np.ndarray]:
-        """The supports as bits, for tables of unions; only for few variables."""
+        """The supports as bit masks, for tables of unions; only for few variables."""
         return [(1 << places).sum(axis=1) for places in self.supports]
 
     @property
@@ -441,7 +446,7 @@ class Relaxed(ABC):
     def bounds(
         self, roots: list[Root], choices: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
-        """Return the bounds of partial choices, shape (B,).
+        """Return bounds on partial choices of supports, shape (B,).
 
         Parameters
         ----------
@@ -449,7 +454,7 @@ class Relaxed(ABC):
         choices : ndarray of int, shape (B, t)
             Indices into `supports` for the first t searched components.
         threshold, steps, running
-            As for :func:`spcastat.proofs.duals.support_bounds`.
+            See :func:`spcastat.proofs.duals.support_bounds`.
         """
         root_bounds = np.array([root.frame.dense for root in roots])
         if not choices.shape[1]:
@@ -470,17 +475,17 @@ class Relaxed(ABC):
 
     @property
     def leaf_bounds(self) -> list[LeafBounds]:
-        """Functions for bounds if all supports are chosen, each tighter than the one before."""
+        """Functions for bounds if all supports are chosen, each tighter than the previous one."""
         return [lambda roots, chosen, level, running: self.bounds(roots, chosen, level, LAST_STEPS, running)]
 
     @abstractmethod
     def alike(
         self, roots: list[Root], choices: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
-        """Return the dual bounds, shape (B,), of partial choices whose roots have matrices of equal size."""
+        """Return dual bounds, shape (B,), on partial choices whose roots have matrices of equal size."""
 
     def variables_of(self, root: Root, choice: np.ndarray) -> list[np.ndarray]:
-        """Return the variables of the one-variable components and of the chosen supports, one array each."""
+        """Return the variables of the one-variable components and the chosen supports, an array for each."""
         parts = [root.frame.variables[self.supports[t][row]] for t, row in enumerate(choice)]
         return [*(np.array([i]) for i in root.singles), *parts]
 
@@ -490,11 +495,11 @@ ENUMERATED_VARIABLES = 14
 
 
 def union_table(frame: ProjectionProblem) -> np.ndarray:
-    """Return, for every set of variables, the bound on fits with loadings on this set only, shape (2^q,).
+    """Return, for every set of variables, a bound on fits with loadings only on this set, shape (2^q,).
 
-    Bit i of the index stands for variable i.
+    Bit i of the index represents variable i.
 
-    Sets whose rank is doubtful due to rounding have the bound of all variables.
+    Sets whose rank is in doubt due to rounding have the bound of all variables.
     """
     q, dense = len(frame.variables), frame.dense
     table = np.full(1 << q, dense)
@@ -509,9 +514,9 @@ def union_table(frame: ProjectionProblem) -> np.ndarray:
 
 
 def reaches(table: np.ndarray, additions: int) -> np.ndarray:
-    """Return, for r = 0, ..., `additions` and every set, the largest bound after up to r variables are added.
+    """Return, for r = 0, ..., `additions` and every set, the largest bound with up to r added variables.
 
-    `table` is that of `union_table`; the result has shape (most + 1, 2^q).
+    `table` comes from `union_table`; the result has shape (additions + 1, 2^q).
     """
     q = table.size.bit_length() - 1
     reach = np.empty((additions + 1, table.size))
@@ -530,14 +535,14 @@ def reaches(table: np.ndarray, additions: int) -> np.ndarray:
 class Projection(Relaxed):
     """The problem for PEV."""
 
-    #: Whether components whose supports do not overlap are problems of their own.
+    #: Whether components with non-overlapping supports are separate problems.
     separates: ClassVar[bool] = True
 
     def searched(self, c: int) -> bool:
         """Return whether supports of c variables are enumerated.
 
-        Every k-dimensional subspace contains vectors with p - k + 1 nonzeros, so c >= p - k + 1 is no
-        constraint.
+        Every k-dimensional subspace is spanned by vectors with at most p - k + 1 nonzeros, so c >= p - k + 1
+        is no constraint.
         """
         return c < self.p - self.k + 1 and comb(self.variables, c) <= self.most_supports
 
@@ -570,12 +575,11 @@ class Projection(Relaxed):
         steps: int,
         running: Running,
     ) -> np.ndarray:
-        """Return the dual bounds for matrices M and bases of the chosen supports, shape (B,).
+        """Return dual bounds for matrices M and bases of the chosen supports, shape (B,).
 
-        If all supports are chosen, PEV separates, which the least-squares share does not: components with
-        disjoint supports are orthogonal whatever their loadings. Each group of components with overlapping
-        supports is a separate problem, and a component that overlaps with no other explains its largest
-        eigenvalue.
+        If all supports are chosen, PEV separates (unlike the least-squares share): components with disjoint
+        supports are orthogonal whatever their loadings. Each group of components with overlapping supports is
+        a separate problem, and a component that overlaps with no other explains its largest eigenvalue.
         """
         if choices.shape[1] < len(self.cards):
             return support_bounds(M, bases, k, level, steps, running=running)
@@ -619,9 +623,9 @@ class RegressionProjection(Projection):
 def spanned_bounds(
     M: np.ndarray, bases: list[np.ndarray], k: int, level: np.ndarray | float, steps: int, running: Running
 ) -> np.ndarray:
-    """Return the dual bounds for chosen supports, with a constraint for each pair of them, shape (B,).
+    """Return dual bounds for chosen supports, with a constraint for each pair, shape (B,).
 
-    `planes` has the bases for these constraints.
+    `planes` computes the bases for these constraints.
     """
     matrix_bounds = support_bounds(M, bases, k, level, steps, running=running)
     at = np.flatnonzero(matrix_bounds > level)
@@ -636,7 +640,7 @@ def spanned_bounds(
 
 
 def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
-    """Group supports that overlap, directly or through others; return the first of each group, shape (B, m).
+    """Group supports that overlap, directly or through others; return the first of the group of each.
 
     Parameters
     ----------
@@ -655,9 +659,9 @@ def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
 
 
 def _bases(roots: list[Root], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The basis of one support for each root, and whether it is reliable; see `ProjectionProblem.bases`.
+    """Return the basis of one support for each root, and a mask of reliable bases.
 
-    The bases of roots that share a frame are computed together.
+    See `ProjectionProblem.bases`. The bases of roots that share a frame are computed together.
     """
     d = len(roots[0].frame.M)
     D, sound = np.empty((len(roots), d, places.shape[1])), np.empty(len(roots), dtype=bool)
@@ -670,13 +674,13 @@ def _bases(roots: list[Root], places: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 # --- orthogonal loadings ----------------------------------------------------------------------------
-# If v_1, ..., v_k are orthonormal, PEV is sum v_j' S v_j. A component explains at most the largest eigenvalue
-# on its support, and no other component can use the variable of a one-variable component. See also
+# If v_1, ..., v_k are orthonormal, PEV is the sum of v_j' S v_j. A component explains at most the largest
+# eigenvalue on its support, and no other component can use the variable of a one-variable component. See also
 # Cory-Wright and Pauphilet, "Sparse PCA with multiple components".
 
 
 class Orthogonal(Projection):
-    """The problem of orthogonal loadings."""
+    """The problem for PEV of orthogonal loadings."""
 
     def __init__(self, S: np.ndarray, cards: tuple[int, ...]):
         super().__init__(S, cards)

@@ -1,7 +1,8 @@
 """Upper bounds on the adjusted variance of three components, for each support of the first.
 
-In the order with the largest adjusted variance the variances that components add do not increase. So the
-first has a variance t of at least a third of the sum, and the second adds at least half of the rest.
+In the order with the largest adjusted variance, the variances added by successive components do not increase.
+Therefore the first component has a variance t of at least a third of the sum, and the second adds at least
+half of the remainder.
 
 Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, q_2, q_3 be the orthonormal
 directions of the scores. For t in an interval from l to h, t <= l + h - l h q_1'N_T1^+ q_1 (a chord of 1/t,
@@ -10,13 +11,13 @@ see `spcastat.proofs.first_components`). For any Z >= 0 the sum is therefore at 
     tr Z + f(T1) + g(T2) + g(T3),  g(T) = lambda_max(N_T - Z),
 
 where f(T1) is the largest l + h - l h q'N_T1^+ q - q'Zq over unit vectors q in the span of F_T1. If one
-factor dominates, a Z that is large on the direction of its scores serves many supports T1, and all supports
-of the other components at once: q_2 and q_3 are orthogonal to q_1, which is nearly that direction.
+factor dominates, a Z that is large in the direction of its scores gives good bounds for many supports T1, and
+for all supports of the other components: q_2 and q_3 are orthogonal to q_1, which is close to this direction.
 
-`Trios` finds such a Z for a group of supports T1, by column generation. It closes those for which this bound,
-reduced for each pair T2, T3 (`spcastat.proofs.relaxed.losses`), is at most the adjusted variance to be
+`Trios` finds such a Z for a group of supports T1 by column generation. It closes the supports for which this
+bound, reduced for each pair T2, T3 (`spcastat.proofs.relaxed.losses`), is at most the adjusted variance to be
 proven. If it closes none, the group is divided by the first principal component of the scores. For single
-supports that are left, intervals are halved. The pairs that then remain with them are bounded by boxes, see
+supports that remain open, intervals are halved. The pairs T2, T3 that still remain are bounded by boxes; see
 `spcastat.proofs.first_components.with_two`.
 """
 
@@ -44,16 +45,16 @@ from spcastat.proofs.first_components import FLOOR, with_two
 from spcastat.proofs.relaxed import bounds_alone, losses
 from spcastat.proofs.two_components import CLOSED_SHARE, Climb, Supports, divided, middle_of
 
-#: Rounds of column generation end if one lowered the bound by a smaller share of it than this.
+#: Column generation ends when a round lowers the bound by less than this share.
 FALL = 1e-4
 #: Supports whose relaxed projection has a smaller trace are dropped after a round.
 UNUSED = 1e-4
-#: The start Z has this multiple of the largest variance in the direction of the mean scores: enough to make
-#: q_1 lie there, and the other scores outside.
+#: The initial Z contains this multiple of the largest variance in the direction of the mean scores, which
+#: suffices to make q_1 close to this direction and the other scores orthogonal to it.
 START = 3.0
-#: Climbs are tried on so many pairs of supports at once.
+#: The number of pairs of supports on which climbs are tried at once.
 CLIMBED_PAIRS = 50
-#: How often the interval of a single support is halved.
+#: The number of times that the interval of a single support is halved.
 INTERVAL_HALVINGS = 3
 #: The number of leaves that are bounded together.
 LEAVES = 200
@@ -85,7 +86,7 @@ class Others:
         return cls(cards, {c: places[c] for c in matrices}, matrices)
 
     def subset(self, rows_by_card: dict[int, np.ndarray]) -> Others:
-        """Return some supports of each cardinality."""
+        """Return the supports of each cardinality that are in `rows_by_card`."""
         return Others(
             self.cards,
             {c: T[rows_by_card[c]] for c, T in self.places.items()},
@@ -97,10 +98,10 @@ class Others:
         return {c: np.linalg.eigvalsh(N - Z)[:, -1] for c, N in self.matrices.items()}
 
     def pairs(self, Z: np.ndarray, room: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return pairs of supports that may add more than `room` beyond tr Z, and bounds on what they add.
+        """Return pairs of supports that may add more than `room` beyond tr Z, and bounds on their additions.
 
-        All other pairs add at most `room`. The pairs have shape (m, 2); if there are too many, none is
-        returned, and one bound for all.
+        All other pairs add at most `room`. The pairs have shape (m, 2); if there are too many, no pair is
+        returned, and a single bound for all.
         """
         c, d = self.cards
         single_bounds = self.largest(Z)
@@ -127,7 +128,7 @@ class Others:
 
 
 class Trios:
-    """Bounds on three components with the supports of a first component.
+    """Bounds on three components for each support of the first component.
 
     Parameters
     ----------
@@ -140,12 +141,12 @@ class Trios:
     target : float
         The adjusted variance to be proven.
     running : callable
-        Returns False once the time is up.
+        Returns False once the time has run out.
 
     Attributes
     ----------
     bounds : ndarray of shape (n,)
-        A bound for each support of the first component, at least the target; infinite if there is none.
+        A bound for each support of the first component, at least the target; infinite if none is known.
     """
 
     def __init__(
@@ -187,7 +188,7 @@ class Trios:
         return float(self.bounds.max(initial=self.target))
 
     def run(self, check: Callable[[], None], climb: Climb) -> bool:
-        """Lower the bounds of all supports of the first component; return whether that is a proof.
+        """Lower the bounds of all supports of the first component; return whether the target is proven.
 
         Parameters
         ----------
@@ -239,7 +240,7 @@ class Trios:
         return [self.first_supports.places[row], T, U]
 
     def highest(self, Z: np.ndarray, rows: np.ndarray, low: float, high: float = np.inf) -> np.ndarray:
-        """Return f(T1) of the module's docstring for some supports of the first component."""
+        """Return f(T1) of the module's docstring for the supports `rows` of the first component."""
         top = np.minimum(self.largest_variances[rows], high)[:, None]
         chord = low + top - low * top * self.inverse[rows]
         D = self.bases[rows]
@@ -249,7 +250,7 @@ class Trios:
         )
 
     def _single(self, row: int, pairs: np.ndarray, check: Callable[[], None], climb: Climb) -> None:
-        """Lower the bound of one support of the first component, given the pairs with which it is open."""
+        """Lower the bound of one support of the first component, given the pairs for which it is open."""
         todo = [(self.low, float(self.largest_variances[row]), pairs, 0)]
         leaves: list[tuple[float, float, np.ndarray]] = []
         while todo:
@@ -265,7 +266,7 @@ class Trios:
             solution = column.solve()
             if solution.excess <= 0.0:
                 continue
-            if len(solution.pairs):  # else there were too many, and all remain
+            if len(solution.pairs):  # otherwise there were too many, and all remain
                 still_open = np.column_stack(
                     [rows_by_card[a][solution.pairs[:, i]] for i, a in enumerate((c, d))]
                 )
@@ -274,7 +275,7 @@ class Trios:
                 pairs = np.array(open_pairs, dtype=int).reshape(-1, 2)
             if not len(pairs):
                 continue
-            # chords exceed 1/t by at most `loss`: halves of an interval can only have bounds lower by as much
+            # chords exceed 1/t by at most `loss`, so halving an interval lowers bounds by at most as much
             loss = (np.sqrt(high) - np.sqrt(low)) ** 2
             if halved < INTERVAL_HALVINGS and loss > 0.5 * solution.excess:
                 middle = middle_of(low, high)
@@ -290,9 +291,9 @@ class Trios:
         self.bounds[row] = min(self.bounds[row], max(bound, self.target))
 
     def _leaves(self, row: int, low: float, high: float, pairs: np.ndarray) -> float:
-        """Return the largest bound of pairs of supports with one of the first component, at least the target.
+        """Return the largest bound on pairs with one support of the first component, at least the target.
 
-        Either of a pair may come second.
+        Either support of a pair may come second.
         """
         bound = self.target
         A = self.factor[:, self.first_supports.places[[row] * len(pairs)]].transpose(1, 0, 2)
@@ -315,18 +316,18 @@ class Trios:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """What the best Z proves for n supports of the first component.
+    """The bounds that the best Z proves for n supports of the first component.
 
     Attributes
     ----------
     bounds : ndarray of shape (n,)
-        A bound for each of them, if the variance of the first component is in the interval of the search;
-        minus infinity if no pair of the others can exceed the target with any of the n supports.
+        A bound for each support, if the variance of the first component is in the interval of the search;
+        minus infinity if no pair of the other components can exceed the target with any of the n supports.
     pairs : ndarray of int, shape (m, 2)
-        Pairs of supports of the others that may exceed the target with the support that has the largest
-        f(T1), those that add most first. None if they are too many.
+        Pairs of supports of the other components that may exceed the target with the support that has the
+        largest f(T1), in descending order of their additions. No pairs if there are too many.
     excess : float
-        By how much the largest bound exceeds the target; at most zero if it does not.
+        The largest bound minus the target; at most zero if the target is not exceeded.
     """
 
     bounds: np.ndarray
@@ -347,7 +348,7 @@ class _ColumnGeneration:
     low, high : float
         The interval of its variance.
     parent : _ColumnGeneration or None
-        A finished search to start from, with the same `other_supports`.
+        A finished search from which to start, with the same `other_supports`.
     """
 
     def __init__(
@@ -376,7 +377,7 @@ class _ColumnGeneration:
         self._add(other_supports.largest(self.Z))
 
     def _initial_Z(self) -> np.ndarray:
-        """Return Z with the mean leading scores of the first component, and what is left of the others."""
+        """Return Z from the mean leading scores of the first component and the residuals of the others."""
         F = self.trios.factor
         s = F @ self.trios.first_supports.leading(self.rows, F.shape[1]).mean(axis=0)
         s = s / max(float(np.linalg.norm(s)), np.finfo(float).tiny)
@@ -405,7 +406,7 @@ class _ColumnGeneration:
         return grown
 
     def solve(self) -> Solved:
-        """Find the best Z, and return what it proves. Only this object changes."""
+        """Find the best Z, and return the bounds that it proves. Only this object changes."""
         trios, best_Z, lowest_bound = self.trios, self.Z, np.inf
         while True:
             previous_bound = lowest_bound
@@ -426,7 +427,7 @@ class _ColumnGeneration:
         return self._solved()
 
     def _solved(self) -> Solved:
-        """Return what Z proves: tr Z + f(T1) for each T1, and what pairs of the other components add."""
+        """Return the bounds from Z: tr Z + f(T1) for each T1, plus bounds on pairs of other components."""
         trace = float(np.trace(self.Z))
         trace += BOUND_ALLOWANCE * (1.0 + trace)
         first_bounds = trace + self.trios.highest(self.Z, self.rows, self.low, self.high)

@@ -3,17 +3,17 @@
 Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1 and q_2 be the orthonormal
 directions of the scores.
 
-In the order with the larger adjusted variance the first component has a variance t of at least half of the
-sum. For a unit vector s, z >= 0 and theta > 0 with N_T <= theta I + z s s' for all supports T of the second
-component, the sum is at most t + z + theta - z (s'q_1)^2, and so at most b, for t in an interval from l to h,
-if with a = F's
+In the order with the larger adjusted variance, the first component has a variance t of at least half of the
+sum. Given a unit vector s, z >= 0 and theta > 0 with N_T <= theta I + z s s' for all supports T of the second
+component, the sum is at most t + z + theta - z (s'q_1)^2. With a = F's, it is therefore at most b for t in an
+interval from l to h if
 
     (b - z - theta - l - h) S + l h I + z a a'
 
 is positive semidefinite on T1. The condition on N_T is that no eigenvalue of S - kappa a a' on T exceeds
-theta, where kappa = z / (z + theta). So each s needs one sparse eigenvalue, and closes many supports T1: s is
-the mean score of leading eigenvectors on supports that are still open. If it closes few of them, they are
-divided by the first principal component of these scores.
+theta, where kappa = z / (z + theta). Each s therefore needs one sparse eigenvalue, and closes many supports
+T1. The vector s is the mean score of leading eigenvectors on supports that are still open. If it closes few
+of them, they are divided by the first principal component of these scores.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from spcastat.search.matrices import TINY
 
 #: The shares kappa that are tried for every direction.
 SHARES = (0.5, 0.8, 0.9, 0.95, 0.97, 0.985, 0.993, 0.999, 0.9999, 0.99999)
-#: For a few supports only so many shares near the last good one are tried; if none closes any support, each
-#: is examined on its own.
+#: For up to FEW_ROWS supports, only NEARBY_SHARES shares near the last successful one are tried; if none
+#: closes a support, each support is examined separately.
 FEW_ROWS, NEARBY_SHARES = 16, 3
-#: How often intervals of the variance of the first component are halved.
+#: The number of times that intervals of the variance of the first component are halved.
 SCORE_HALVINGS = 4
-#: Eigenvalues are computed of so many blocks with the largest norms, and of those for which elimination has a
-#: pivot below PIVOT_SHARE times the level to be shown.
+#: Eigenvalues are computed for the LARGE_BLOCKS blocks with the largest norms, and for blocks in which
+#: elimination has a pivot below PIVOT_SHARE times the level to be shown.
 LARGE_BLOCKS, PIVOT_SHARE = 32, 1e-5
-#: How many eigenvalues are computed of the blocks with the largest norms.
+#: The number of blocks, the ones with the largest norms, whose eigenvalues are computed for each share.
 EIGENVALUES = 512
-#: The mean score is taken again if it closes at least this share of open supports; else they are divided.
-#: So are groups of three components.
+#: Another mean score is used if the last one closed at least this share of open supports; otherwise the
+#: supports are divided. The same rule applies to three components.
 CLOSED_SHARE = 0.1
 #: The search ends if more supports of the first component are left for the last step.
 MOST_FAILED = 100
@@ -51,7 +51,7 @@ Climb = Callable[[list[list[np.ndarray]]], float]
 
 @dataclass(frozen=True, eq=False)
 class Supports:
-    """All supports of one cardinality, with the eigenvalues, descending, and eigenvectors of S on each.
+    """All supports of one cardinality, with the eigenvalues (descending) and eigenvectors of S on each.
 
     Attributes
     ----------
@@ -71,11 +71,11 @@ class Supports:
 
     @property
     def largest(self) -> np.ndarray:
-        """Bounds on the variance of a component on each support, shape (n,)."""
+        """The bounds on the variance of a component on each support, shape (n,)."""
         return self.values[:, 0] + 10.0 * BOUND_ALLOWANCE
 
     def leading(self, rows: np.ndarray, p: int) -> np.ndarray:
-        """Return loadings of components with variance one on some supports, with positive sums, (m, p)."""
+        """Return loadings, shape (m, p), of components with variance one on the supports `rows`."""
         x = np.zeros((len(rows), p))
         np.put_along_axis(x, self.places[rows], self.vectors[rows, :, 0], 1)
         return x * (np.where(x.sum(axis=1) < 0, -1.0, 1.0) / np.sqrt(self.values[rows, 0] + TINY))[:, None]
@@ -83,14 +83,14 @@ class Supports:
 
 @dataclass(frozen=True, eq=False)
 class ScoreMultiplier:
-    """A multiplier z s s', where s is the unit vector of scores.
+    """A multiplier z s s', where s is a unit vector of scores.
 
     Attributes
     ----------
     low, high : float
         The interval of the variance of the first component.
     a : ndarray of shape (p,)
-        F's, where s are scores of length one.
+        The vector F's, where s has length one.
     weight, theta : float
         z and theta.
     """
@@ -102,7 +102,7 @@ class ScoreMultiplier:
     theta: float
 
     def closes(self, first_supports: Supports, rows: np.ndarray, bound: float) -> np.ndarray:
-        """Return whether `bound` holds if the first component has these supports, shape (m,)."""
+        """Return a mask of supports of the first component for which `bound` is valid, shape (m,)."""
         values = first_supports.values[rows] + BOUND_ALLOWANCE
         high = np.minimum(self.high, first_supports.largest[rows])[:, None]
         e = (first_supports.vectors[rows].mT @ self.a[first_supports.places[rows]][:, :, None])[:, :, 0]
@@ -120,7 +120,7 @@ class ScoreMultiplier:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Two orthonormal scores q_1 = F x and q_2 = F y, where q_2 is best given q_1.
+    """Two orthonormal scores q_1 = F x and q_2 = F y, where q_2 is the best score given q_1.
 
     Attributes
     ----------
@@ -179,12 +179,13 @@ class Cover:
         self._share = 0  # the place in SHARES of the last share that closed a support
 
     def begin(self, check: Callable[[], None]) -> None:
-        """Find a first bound, of which there is none before `run`."""
+        """Do nothing: there is no first bound before `run`."""
 
     def run(self, check: Callable[[], None], climb: Climb) -> bool:
-        """Find multipliers until no support of the first component is left.
+        """Find multipliers until no support of the first component is open.
 
-        Return False if one is left, or too many are to be closed one by one, so that other bounds are needed.
+        Return False if a support stays open, or too many would have to be closed one by one, so that other
+        bounds are needed.
 
         Parameters
         ----------
@@ -213,7 +214,7 @@ class Cover:
         return True
 
     def _interval(self, low: float, high: float, rows: np.ndarray, check: Callable[[], None]) -> np.ndarray:
-        """Close supports if the variance of the first component is in an interval; return those left."""
+        """Close supports if the variance of the first component is in an interval; return the open ones."""
         failed, groups = [], [rows]
         while groups:
             rows = groups.pop()
@@ -234,7 +235,7 @@ class Cover:
         return np.array(failed, dtype=int)
 
     def _likely(self, rows: np.ndarray) -> list[list[np.ndarray]]:
-        """Return supports of the first component, each with a good one of the second."""
+        """Return supports of the first component, each with a good support of the second."""
         pairs = []
         for row, x in zip(rows, self.first_supports.leading(rows, len(self.S)), strict=True):
             a = self.S @ x
@@ -243,7 +244,7 @@ class Cover:
         return pairs
 
     def _closed(self, low: float, high: float, loadings: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Store the multiplier of the scores with these loadings that closes most supports; return which."""
+        """Store the multiplier for the scores of `loadings` that closes most supports; return their mask."""
         best_multiplier, closed = None, np.zeros(len(rows), dtype=bool)
         a = self._scores(loadings)
         share_order = sorted(range(len(SHARES)), key=lambda i: abs(i - self._share))
@@ -269,7 +270,7 @@ class Cover:
         return np.asarray(product / np.sqrt(max(float(loadings @ product), TINY)))
 
     def _single(self, low: float, row: int, check: Callable[[], None]) -> bool:
-        """Close a support of the first component with all of the second; return whether that is possible."""
+        """Close a support of the first component for all supports of the second; return whether it worked."""
         all_seconds = np.arange(len(self.second_supports.places))
         todo = [(low, float(self.first_supports.largest[row]), all_seconds, 0)]
         while todo:
@@ -286,9 +287,9 @@ class Cover:
         return True
 
     def _except_few(self, low: float, high: float, row: int, seconds: np.ndarray) -> np.ndarray:
-        """Store the multiplier that closes a support of the first component with most of the second.
+        """Store the multiplier that closes a support of the first for most supports of the second component.
 
-        Return those of the supports `seconds` of the second component that are left.
+        Return the supports among `seconds`, of the second component, that remain open.
         """
         best_multiplier, open_seconds = None, seconds
         places, at = self.second_supports.places[seconds], np.array([row])
@@ -337,7 +338,7 @@ class Cover:
 
     @property
     def bound(self) -> float:
-        """A bound for all supports that are not closed, by the first and the last multiplier."""
+        """A bound for all supports that are not closed, from the first and the last multiplier."""
         rows, bound = self._open_rows, self.target
         while len(rows) and bound < 1.0:
             bound *= 1.0025
@@ -349,7 +350,7 @@ class Cover:
 
 
 def divided(rows: np.ndarray, scores: np.ndarray) -> list[np.ndarray]:
-    """Divide supports in two by the first principal component of their scores, (m, d), or in halves."""
+    """Divide supports in two by the first principal component of their scores, or else in halves."""
     centred = scores - scores.mean(axis=0)
     direction = np.linalg.eigh(centred.T @ centred)[1][:, -1]
     place = centred @ direction
@@ -360,9 +361,10 @@ def divided(rows: np.ndarray, scores: np.ndarray) -> list[np.ndarray]:
 
 
 def middle_of(low: float, high: float) -> float:
-    """Return where an interval of the variance of the first component is halved.
+    """Return the point at which an interval of the variance of the first component is divided.
 
-    The bound l + h - l h / t on t is too large by at most (sqrt(h) - sqrt(l))^2, then equal for both halves.
+    The bound l + h - l h / t on t is too large by at most (sqrt(h) - sqrt(l))^2, which is then equal for both
+    parts.
     """
     return float((0.5 * (np.sqrt(low) + np.sqrt(high))) ** 2)
 
@@ -370,8 +372,9 @@ def middle_of(low: float, high: float) -> float:
 def sparse_eigenvalue(M: np.ndarray, places: np.ndarray) -> float:
     """Return the largest eigenvalue of M on all supports, at least zero.
 
-    Eigenvalues are computed of the blocks with the largest Frobenius norms, which bound them, and of those
-    that an LDL' factorisation does not show to be smaller than the largest found.
+    Eigenvalues are computed for the blocks with the largest Frobenius norms, which bound the eigenvalues, and
+    for blocks that an LDL' factorisation does not show to have smaller eigenvalues than the largest one
+    found.
     """
     sizes = norms(M, places)
     top = np.argpartition(-sizes, min(LARGE_BLOCKS, len(sizes)) - 1)[:LARGE_BLOCKS]
@@ -386,7 +389,7 @@ def sparse_eigenvalue(M: np.ndarray, places: np.ndarray) -> float:
 
 
 def surely_below(M: np.ndarray, places: np.ndarray, level: float) -> np.ndarray:
-    """Return for which supports, (n, c), all pivots of level I - M_TT are clearly positive, shape (n,).
+    """Return a mask of supports, shape (n,), for which all pivots of level I - M_TT are clearly positive.
 
     Then no eigenvalue of M_TT exceeds the level by more than rounding: pivots above PIVOT_SHARE times the
     level keep the errors of the elimination small.
