@@ -29,7 +29,7 @@ EVERYTHING = 1.0 - HALF_DIGITS
 
 @dataclass(frozen=True)
 class Joint(BatchSolver):
-    """Joint search for loadings of all components with given cardinalities that maximise an objective.
+    """The objective, jointly over the loadings of all components with given cardinalities.
 
     Independent searches exchange single variables from many starts, and perturb fits that no exchange
     improves, until they agree. The result reports how often the best fit was found. A single component has
@@ -47,9 +47,9 @@ class Joint(BatchSolver):
         For `variance`: whether the share is kept after every component (the default) or by all components
         together.
     include, exclude : list, or mapping from components to lists
-        Names of variables that every component must have (`include`) or must not have (`exclude`); a mapping
-        (``{"PC1": ["age"]}``) gives them for single components. An excluded variable still counts in the
-        total variance, and in the share `variance`.
+        Names of variables that every component must include (`include`) or must not include (`exclude`); a
+        mapping (``{"PC1": ["age"]}``) specifies them for single components. An excluded variable still counts
+        in the total variance, and in the share `variance`.
     disjoint : bool
         Whether each variable is in at most one component. Without `card` and `variance`, every variable is in
         exactly one component, and the method searches for the groups. The default objective is then PEV, and

@@ -223,7 +223,8 @@ def exchanged_vectors(
     ----------
     parts : Bordered
     spectrum : Spectrum
-        The spectrum of `parts`. leaving, new : ndarray of int, shape (B, L)
+        The spectrum of `parts`.
+    leaving, new : ndarray of int, shape (B, L)
     bounds : ndarray of shape (B, L)
         Lower bounds on the largest ratios, from which Newton's method increases to the root, as f is concave.
 

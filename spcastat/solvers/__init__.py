@@ -1,1 +1,1 @@
-"""Methods for sparse principal components, one family a file."""
+"""Methods for sparse principal components, with one module for each family."""

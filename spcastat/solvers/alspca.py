@@ -26,17 +26,18 @@ class ALSPCA(JointSolver):
 
     The two sets of inequalities are handled by an augmented Lagrangian. Its inner problems are solved by
     proximal gradient steps with a nonmonotone line search, starting from PCA's loadings. Each step keeps
-    unit length exactly, so no component can vanish. (In the paper V'V = I is an equality constraint that
-    holds up to a tolerance; here `orthogonal` is that tolerance.)
+    unit length exactly, so no component can vanish. (In the paper, V'V = I is an equality constraint that is
+    satisfied up to a tolerance; here `orthogonal` is this tolerance.)
 
     Attributes
     ----------
     card : tuple of int or None
         Nonzeros of each component: the penalties that give them are found by bisection, one component after
-        another. If a component still has too many, its smallest loadings are dropped.
+        another. If a component still has too many nonzeros, its smallest loadings are dropped.
     total : int or None
         Nonzeros of all components together: the smallest common penalty that gives this number is found by
-        bisection. If there is none, the smallest loadings of the fit with slightly more nonzeros are dropped.
+        bisection. If no penalty gives it, the smallest loadings of a fit with slightly more nonzeros are
+        dropped.
     penalty : tuple of float or None
         The penalty of each component, in units of a variance.
     orthogonal : float
@@ -89,16 +90,16 @@ class ALSPCA(JointSolver):
     def _at_cards(
         self, problem: _PenalisedProblem, start: np.ndarray, cards: np.ndarray
     ) -> tuple[MultiplierFit, np.ndarray, bool]:
-        """Adjust one penalty after another to meet the cardinalities.
+        """Adjust the penalties one after another to meet the cardinalities.
 
-        Returns the fit, its penalties, and whether they alone give the cardinalities.
+        Returns the fit, its penalties, and whether the penalties alone give the cardinalities.
         """
         highest = float(np.abs(problem.op.dot(start)).max())
         penalty = np.zeros(len(cards))
         fit_at_penalty = problem.solve(start, penalty, self.max_iter)
         best_fit, smallest_miss = (penalty, fit_at_penalty), _missed(fit_at_penalty[0], cards)
         for j in range(len(cards)):
-            # numbers of nonzeros jump, so that the last penalty may be further off than an earlier one
+            # the number of nonzeros jumps, so the last penalty may miss by more than an earlier one
             penalty, fit_at_penalty = best_fit[0].copy(), best_fit[1]
             low, high = 0.0, highest
             for _ in range(7):
@@ -119,7 +120,7 @@ class ALSPCA(JointSolver):
     def _at_total(
         self, problem: _PenalisedProblem, start: np.ndarray, total: int
     ) -> tuple[MultiplierFit, np.ndarray, bool]:
-        """Find the smallest common penalty that gives `total` nonzeros; the result is that of `_at_cards`."""
+        """Find the smallest common penalty that gives `total` nonzeros; return values as in `_at_cards`."""
         k = start.shape[1]
         low, high = 0.0, float(np.abs(problem.op.dot(start)).max())
         V, n, converged = problem.solve(start, np.zeros(k), self.max_iter)
@@ -176,7 +177,7 @@ class _PenalisedProblem:
         return V, max_updates, False
 
     def _constraints(self, VV: np.ndarray, SS: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return v_i'v_j and v_i'Sv_j / scale off the diagonal, and the bounds on them."""
+        """Return v_i'v_j and v_i'Sv_j / scale for i != j, with zeros on the diagonal, and their bounds."""
         bounds = np.array([self.orthogonal, self.uncorrelated / scale])[:, None, None]
         return np.stack([VV, SS / scale]) * self.off, bounds
 
@@ -218,7 +219,7 @@ class _PenalisedProblem:
 
 
 def _clipped(pull: np.ndarray, bounds: np.ndarray, weight: float) -> np.ndarray:
-    """Return `pull`, which is multiplier plus weight times value, soft-thresholded at weight times bound."""
+    """Return `pull` (multiplier plus weight times value), soft-thresholded at weight times bound."""
     return np.asarray(np.sign(pull) * np.maximum(np.abs(pull) - weight * bounds, 0.0))
 
 

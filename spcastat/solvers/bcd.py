@@ -24,16 +24,16 @@ Update = Callable[[np.ndarray], np.ndarray]
 
 #: Number of consecutive sweeps without a change after which a start has converged.
 QUIET_SWEEPS = 3
-#: A path is shortened after STEADY_SWEEPS sweeps in which the supports stay, and again after every
-#: STEP_INTERVAL of them, by no more than FAR_STEPS, a distance of unit loadings. In 120 fits of twelve tables
-#: a fifth of the sweeps ended in the published fit or, in two, in a better one; moves by .3 ended in worse
-#: fits.
+#: A path is shortened after STEADY_SWEEPS sweeps without changes of the supports, and again after every
+#: STEP_INTERVAL such sweeps, by a distance of unit loadings of at most FAR_STEPS. In 120 fits of twelve
+#: tables, a fifth of the sweeps gave the fit of the published algorithm or, in two, a better one; moves by .3
+#: gave worse fits.
 STEADY_SWEEPS, STEP_INTERVAL, FAR_STEPS = 6, 4, 0.1
-#: At these moves on the same supports, if their limit seems to be within FAR_STEPS, the loadings are solved
-#: for, with at most ASCENT_STEPS steps. A solution farther than 2 FAR_STEPS is accepted only from move LATE
-#: on.
+#: At these moves on the same supports, if the estimated limit is within FAR_STEPS, the loadings are solved
+#: for with at most ASCENT_STEPS steps. Before move LATE, a solution at a distance of 2 FAR_STEPS or more is
+#: not accepted.
 SOLVED_AT, ASCENT_STEPS, LATE = (1, 4, 16, 64, 256, 1024), 30, 16
-#: Ratios of two steps count as at most this.
+#: The largest value used for the ratio of two successive steps.
 STEEPEST = 0.999
 
 
@@ -46,9 +46,9 @@ class BCD(JointSolver):
     norm : {"l0", "l1"}
         Whether the number of nonzeros or the l1 norm of each column of V is bounded.
     card : tuple of int or None
-        The largest number of nonzeros of each component. With "l1" the norm bound is chosen in every update
-        to give the cardinality. The criterion may then increase at times, and the result has the loadings of
-        the sweep with the smallest residual variance (with the best U for them).
+        The largest number of nonzeros of each component. With "l1", the norm bound is chosen in every update
+        to give the cardinality. The criterion may then increase at times, and the result contains the
+        loadings of the sweep with the smallest residual variance (with the best U for these loadings).
     t : tuple of float or None
         Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only).
     nonneg : bool
@@ -62,10 +62,10 @@ class BCD(JointSolver):
 
     Notes
     -----
-    With "l0", where the supports have not changed for several sweeps, the fit moves ahead along the path of
-    the sweeps, which the published algorithm follows in smaller steps, and solves for the loadings near its
-    end. Sweeps then show whether the supports stay. 118 of 120 fits of twelve tables were those of the
-    published algorithm, the two others better, with a fifth of the sweeps.
+    With "l0", if the supports have not changed for several sweeps, the fit moves ahead along the path of the
+    sweeps, which the published algorithm follows in smaller steps, and solves for the loadings near the end
+    of the path. Further sweeps show whether the supports are stable. Of 120 fits of twelve tables, 118
+    equalled the fits of the published algorithm and two were better, with a fifth of the sweeps.
     """
 
     norm: Literal["l0", "l1"] = "l0"
@@ -81,10 +81,10 @@ class BCD(JointSolver):
 
     @property
     def n_init(self) -> int:  # type: ignore[override]
-        """One start, PCA's loadings; with "l1" and `card` also their varimax rotation.
+        """Number of starts: one, the PCA loadings; two with "l1" and `card`, with their varimax rotation.
 
-        From PCA's loadings alone that iteration often stops at a support that is not the best: on Hastie's
-        data (n = 1000) in 15 of 40 data sets, and with both starts in none.
+        From the PCA loadings alone, the iteration with "l1" and `card` often stops at a support that is not
+        the best: in 15 of 40 of Hastie's data sets (n = 1000), and in none with both starts.
         """
         return 2 if self.norm == "l1" and self.t is None else 1
 
@@ -105,7 +105,7 @@ class BCD(JointSolver):
 
     def _descend(self, op: Operator, k: int, starts: np.ndarray, advance: Advance) -> Solution:
         updates = self.updates()
-        floor = 1e-14 * float(op.diagonal().max())  # smaller residuals are rounding
+        floor = 1e-14 * float(op.diagonal().max())  # smaller residuals are rounding errors
         V = np.array(starts)
         if self.nonneg:
             V *= better_signs(V, 2)
@@ -141,15 +141,15 @@ class BCD(JointSolver):
         running: np.ndarray,
         still: np.ndarray,
     ) -> None:
-        """Shorten slow paths of running starts; one that ended runs on if its path can be finished."""
+        """Shorten slow paths of running starts; ended starts continue if their paths can be finished."""
         for start in np.flatnonzero(paths.slow(state.V) & still).tolist():
             paths.shorten(state, start, self.nonneg)
         for start in np.flatnonzero(ends.quiet[running] >= QUIET_SWEEPS).tolist():
-            if paths.finish(state, start, self.nonneg):  # sweeps show whether the supports stay
+            if paths.finish(state, start, self.nonneg):  # sweeps show whether the supports are stable
                 ends.quiet[running[start]], still[start] = 0, True
 
     def _best_fit(self, op: Operator, ends: _DescentEnds) -> Solution:
-        """Return the best of the loadings at the ends, which are optimised on their supports with "l0"."""
+        """Return the best of the final loadings, which with "l0" are optimised on their supports."""
         loadings, value = ends.fits()
         for start in np.flatnonzero(ends.leader == np.arange(len(value))).tolist():
             if self.norm == "l0" and ends.quiet[start] >= QUIET_SWEEPS:
@@ -177,7 +177,7 @@ class BCD(JointSolver):
 
 
 class _BlockIterates:
-    """V, A and G = S A of every start, where U = X A; arrays of shape (n_starts, k, p).
+    """The iterates V, A and G = S A of every start, where U = X A; arrays of shape (n_starts, k, p).
 
     If `residuals` is true, S V is stored as well.
     """
@@ -198,7 +198,7 @@ class _BlockIterates:
         w = (G[:, i] - (u_products[:, None] @ V)[:, 0]).T
         empty = np.abs(w).max(axis=0) <= floor
         if empty.any():
-            w[:, empty] = V[empty, i].T  # the residual is zero: any direction is optimal, so keep this one
+            w[:, empty] = V[empty, i].T  # the residual is zero, so any direction is optimal
         v = rule(w)
         Sv = self.op.dot(v).T
         v_products = (V @ v.T[:, :, None])[:, :, 0]  # v_j'v_i
@@ -210,7 +210,7 @@ class _BlockIterates:
         V[:, i], A[:, i], G[:, i] = v.T, A_i, Sv - (v_products @ G)[:, 0]
 
     def best_scores(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return A and S A of the best U for loadings V, shape (k, p)."""
+        """Return A and S A for the best U given loadings V, shape (k, p)."""
         A = np.linalg.solve(V @ V.T, V)
         return A, self.op.dot(A.T).T
 
@@ -225,7 +225,7 @@ class _BlockIterates:
         return self.op.total - 2.0 * fitted + crossed.sum(axis=(1, 2))
 
     def residual(self) -> np.ndarray:
-        """Return the minimum of |X - U V'|_F^2 / (n - 1) over U, the residual variance of projection on V."""
+        """Return the minimum of |X - U V'|_F^2 / (n - 1) over U: the residual variance of projecting on V."""
         assert self.SV is not None
         Vt = self.V.transpose(0, 2, 1)
         inverse = np.linalg.pinv(self.V @ Vt, rcond=1e-12, hermitian=True)
@@ -239,10 +239,10 @@ class _BlockIterates:
 
 
 class _DescentEnds:
-    """Where the sweeps from each of m starts ended: loadings, criterion, and numbers of sweeps.
+    """The ends of the sweeps from each of m starts: loadings, criterion, and numbers of sweeps.
 
-    `tol` is the change of the criterion in a quiet sweep. If the criterion may rise, the loadings with the
-    smallest residual of a start are its end.
+    `tol` is the largest change of the criterion in a quiet sweep. If the criterion may rise, the end of a
+    start is the iterate with the smallest residual variance.
     """
 
     def __init__(self, V: np.ndarray, tol: float, may_rise: bool):
@@ -260,7 +260,7 @@ class _DescentEnds:
         new_value = state.criterion()
         if self.may_rise:
             residual = state.residual()
-            lower = residual < self.lowest[running] - 1e-13 * state.op.total  # else it is rounding
+            lower = residual < self.lowest[running] - 1e-13 * state.op.total  # beyond rounding
             self.lowest[running[lower]] = residual[lower]
             self.lowest_loadings[running[lower]] = state.V[lower]
             self.bettered[running[lower]] = sweep
@@ -272,13 +272,13 @@ class _DescentEnds:
         self.sweeps[running] = sweep
 
     def merge(self, running: np.ndarray, V: np.ndarray, still: np.ndarray) -> None:
-        """End running starts whose loadings are those of an earlier one, which becomes their leader."""
+        """End running starts with the same loadings as an earlier start, which becomes their leader."""
         for later, earlier in _with_same_loadings(V, self.value[running], still, self.tol):
             self.leader[running[later]] = running[earlier]
             still[later] = False
 
     def leaders(self) -> np.ndarray:
-        """Return for each start the earliest one with which it was merged."""
+        """Return, for each start, the earliest start with which it was merged."""
         leader = self.leader.copy()
         for start in range(len(leader)):
             leader[start] = leader[leader[start]]
@@ -292,12 +292,12 @@ class _DescentEnds:
 
 
 class _SlowPaths:
-    """Shortens the paths of starts whose supports stay, along which sweeps converge linearly.
+    """Shortens the paths along which sweeps converge linearly on constant supports.
 
     If the last two sweeps moved the loadings by d and d', with r = |d'| / |d|, the path ends about
-    r / (1 - r) d' ahead. A move by this, but at most by `FAR_STEPS`, stays near the path, so that the
-    supports change where those of the sweeps alone would. Near its end the loadings are solved for on their
-    supports.
+    r / (1 - r) d' ahead. A move by this vector, limited to the length `FAR_STEPS`, stays near the path, so
+    the supports change where they would change with sweeps alone. Near the end of the path, the loadings are
+    solved for on their supports.
     """
 
     def __init__(self, V: np.ndarray):
@@ -308,7 +308,7 @@ class _SlowPaths:
         self.finished = np.zeros(len(V), dtype=bool)
 
     def slow(self, V: np.ndarray) -> np.ndarray:
-        """Take the loadings after a sweep, shape (n_starts, k, p); return which paths to shorten."""
+        """Record the loadings after a sweep, shape (n_starts, k, p); return a mask of paths to shorten."""
         stays = ((V != 0) == (self.loadings != 0)).all(axis=(1, 2))
         self.steady_sweeps = np.where(stays, self.steady_sweeps + 1, 0)
         self.moves = np.where(stays, self.moves, 0)
@@ -318,7 +318,7 @@ class _SlowPaths:
         return stays & (self.steady_sweeps >= STEADY_SWEEPS) & (self.steady_sweeps % STEP_INTERVAL == 0)
 
     def shorten(self, state: _BlockIterates, start: int, nonneg: bool) -> None:
-        """Move one start along its path, unless that raises the criterion."""
+        """Move one start along its path, unless this raises the criterion."""
         V, step = state.V[start], self.step[start]
         length = float(np.linalg.norm(step))
         inner = np.linalg.eigvalsh(V @ V.T)
@@ -332,7 +332,7 @@ class _SlowPaths:
         self._move(state, start, min(remaining, FAR_STEPS) / length * step)
 
     def _solved(self, state: _BlockIterates, start: int, nonneg: bool) -> bool:
-        """Solve for the loadings on their supports; return whether they are near enough to be accepted."""
+        """Solve for the loadings on their supports; return whether the solution was accepted."""
         V, number = state.V[start], int(self.moves[start])
         if number not in SOLVED_AT:
             return False
@@ -343,7 +343,7 @@ class _SlowPaths:
         return True
 
     def finish(self, state: _BlockIterates, start: int, nonneg: bool) -> bool:
-        """Solve for the loadings of one start on its supports; return whether that lowers the criterion."""
+        """Solve for the loadings of one start on its supports; return whether this lowers the criterion."""
         if self.finished[start]:
             return False
         self.finished[start] = True
@@ -391,7 +391,7 @@ def _with_same_loadings(
         for earlier in distinct_starts:
             if (
                 abs(value[later] - value[earlier]) <= width
-                # loadings that differ by less than 1e-6 are the same
+                # loadings that differ by less than 1e-6 count as the same
                 and np.abs(np.abs(V[later]) - np.abs(V[earlier])).max() < 1e-6
             ):
                 yield later, earlier

@@ -1,4 +1,4 @@
-"""Relaxations with an L1 constraint: DSPCA and SCoTLASS.
+"""Methods with an l1 penalty or constraint: DSPCA and SCoTLASS.
 
 d'Aspremont, El Ghaoui, Jordan and Lanckriet (2007), "A direct formulation for sparse PCA using
 semidefinite programming", SIAM Review 49.
@@ -36,7 +36,7 @@ from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 #: The largest number of variables: each step computes all eigenvectors of a matrix of this order.
 LARGEST_ORDER = 1000
-#: Loadings that differ by at most this are ties, since the relaxation is not solved more precisely.
+#: Loadings that differ by at most this count as ties, since the relaxation is not solved more precisely.
 TIED = 1e-4
 
 
@@ -58,14 +58,14 @@ class DSPCA(ComponentSolver):
 
     The problem is solved by the alternating direction method of multipliers. The dual, the minimum of the
     largest eigenvalue of S + U over |U_ij| <= penalty, gives the reported bound: no X has a larger value, and
-    so no unit vector v has a larger v'Sv - penalty |v|_1^2. The component is the leading eigenvector of the
-    sparse X.
+    therefore no unit vector v has a larger v'Sv - penalty |v|_1^2. The component is the leading eigenvector
+    of the sparse X.
 
     Attributes
     ----------
     card : tuple of int or None
-        Nonzeros of each component. The smallest penalty that gives them is found by bisection; if there
-        is none, the leading eigenvector for the largest penalty with more nonzeros is truncated.
+        Nonzeros of each component. The smallest penalty that gives them is found by bisection; if no penalty
+        gives them, the leading eigenvector for the largest penalty with more nonzeros is truncated.
     penalty : tuple of float or None
         The penalty of each component, in units of a variance; variables with a smaller variance drop out.
     deflation : str
@@ -122,7 +122,7 @@ class DSPCA(ComponentSolver):
     def _at_card(
         self, S: np.ndarray, card: int, largest: float
     ) -> tuple[_SemidefiniteSolution, np.ndarray, float, bool]:
-        """Return the relaxation, loadings, the penalty, and whether it alone gives the cardinality."""
+        """Return the relaxation, loadings, penalty, and whether the penalty alone gives the cardinality."""
         low, high = 0.0, largest
         denser: tuple[_SemidefiniteSolution, np.ndarray, float] | None = None
         best_solution: tuple[_SemidefiniteSolution, np.ndarray, float] | None = None
@@ -154,11 +154,11 @@ class DSPCA(ComponentSolver):
     def relaxed(
         self, S: np.ndarray, penalty: float, neighbour: _SemidefiniteSolution | None
     ) -> _SemidefiniteSolution:
-        """Solve the relaxation for one penalty, starting from the solution for another, if given."""
+        """Solve the relaxation for one penalty, starting from the solution for another penalty, if given."""
         p = len(S)
-        active = np.flatnonzero(np.diag(S) > penalty * (1.0 + RELATIVE))  # ties drop out together
+        active = np.flatnonzero(np.diag(S) > penalty * (1.0 + RELATIVE))  # tied variables drop out together
         if penalty == 0.0 or active.size < 2:
-            if penalty == 0.0:  # all tied leading eigenvectors, since the next penalty starts from here
+            if penalty == 0.0:  # all tied leading eigenvectors: the next penalty starts here
                 values, vectors = whole_groups(S, 1)
                 value = float(values[0])
             else:
@@ -184,7 +184,7 @@ def leading(Z: np.ndarray) -> np.ndarray:
 def _admm(
     S: np.ndarray, penalty: float, start: tuple[np.ndarray, np.ndarray] | None, tol: float, max_iter: int
 ) -> _SemidefiniteSolution:
-    """Solve by ADMM: X is in the spectahedron, Z is its soft-thresholded copy, U is the multiplier."""
+    """Solve by ADMM: X is in the spectahedron, Z is its soft-thresholded copy, and U is the multiplier."""
     p = S.shape[0]
     scale = max(float(np.abs(np.linalg.eigvalsh(S)).max()), np.finfo(float).tiny)
     rho = scale
@@ -253,8 +253,8 @@ class ScotLASS(ComponentSolver):
     ----------
     card : tuple of int or None
         Nonzeros of each component: every step uses the largest t (the smallest threshold) that leaves at
-        most this number. If this converges, it solves the problem for the t reached, which is reported; if
-        not, the largest t with that number of nonzeros is found by bisection. If no orthogonal vector is
+        most this number. If the iteration converges, it solves the problem for the last t, which is reported;
+        if not, the largest t with this number of nonzeros is found by bisection. If no orthogonal vector is
         that sparse, the sparsest one found by thresholding is returned, and "card hit" is false.
     t : tuple of float or None
         Bounds on the l1 norms, each in [1, sqrt(p)].
@@ -322,7 +322,7 @@ class ScotLASS(ComponentSolver):
     def _searched(
         self, view: Operator, start: np.ndarray, soft: OrthogonalSoft, card: int
     ) -> tuple[np.ndarray, bool, int] | None:
-        """Return the run at the largest bound with `card` nonzeros, or None if there is none."""
+        """Return the run at the largest bound with `card` nonzeros, or None if there is no such bound."""
         low, high = 1.0, float(np.sqrt(card))  # bounds on the l1 norm of unit vectors with `card` nonzeros
         best_run = None
         # bisection ends when the bracket is narrower than a thousandth of t
@@ -339,5 +339,5 @@ class ScotLASS(ComponentSolver):
 
 
 def _exceeds(v: np.ndarray, bound: float) -> bool:
-    """Return whether the l1 norm of `v` exceeds `bound`: then no orthogonal vector satisfies the bound."""
+    """Return whether the l1 norm of `v` exceeds `bound`, so that no orthogonal vector satisfies it."""
     return float(np.abs(v).sum()) > bound * (1.0 + 1e-8)

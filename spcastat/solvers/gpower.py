@@ -1,4 +1,4 @@
-"""The generalised power method, one component at a time or all together.
+"""The generalised power method, for one component at a time or for all components together.
 
 Journee, Nesterov, Richtarik and Sepulchre (2010), "Generalized power method for sparse principal component
 analysis", Journal of Machine Learning Research: Algorithms 2 to 5, and the post-processing of section 4.
@@ -41,7 +41,7 @@ class GPower(LevelThreshold):
     deflation: str = "projection"
 
     first_start = "column"
-    units = JointSolver.units  # the penalty has none
+    units = JointSolver.units  # the penalty has no unit
 
     def level(self, view: Operator, penalty: float) -> float:
         return float(np.sqrt(penalty) if self.norm == "l0" else penalty) * longest_column(view)
@@ -62,7 +62,7 @@ def longest_column(view: Operator) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _PowerIteration:
-    """One run: the thresholded A'X, shape (p, k), the relative penalties, shape (k,), and how it ended."""
+    """One run: the thresholded A'X, shape (p, k), relative penalties, shape (k,), and its ending."""
 
     Z: np.ndarray
     penalty: np.ndarray
@@ -74,22 +74,22 @@ class _PowerIteration:
 class GPowerBlock(JointSolver):
     """Maximise, over orthonormal X, a sum over variables i and components j.
 
-    Its terms are [mu_j |a_i'x_j| - gamma_j]_+^2 ("l1") or [(mu_j a_i'x_j)^2 - gamma_j]_+ ("l0").
+    The terms are [mu_j |a_i'x_j| - gamma_j]_+^2 ("l1") or [(mu_j a_i'x_j)^2 - gamma_j]_+ ("l0").
 
-    The a_i are the columns of the data, and the columns of X are k orthonormal scores. With "l1" the
-    maximiser determines only the supports, and the loadings are then fitted jointly on them (section 4 of
-    the paper). With "l0" the loadings are A'X on the supports.
+    The a_i are the columns of the data, and the columns of X are k orthonormal scores. With "l1", the
+    maximiser determines only the supports, and the loadings are then fitted jointly on these supports
+    (section 4 of the paper). With "l0", the loadings are A'X on the supports.
 
     Attributes
     ----------
     norm : {"l0", "l1"}
     card : tuple of int or None
-        Nonzeros of each component: every step thresholds each of them at its own (card + 1)-th largest value.
-        The implied penalties are reported. If the method with these penalties gives the same supports, "by
-        penalty" is true and that fit is returned.
+        Nonzeros of each component: every step thresholds each component at its own (card + 1)-th largest
+        value. The implied penalties are reported. If the method with these penalties gives the same supports,
+        "by penalty" is true and the fit with the penalties is returned.
     total : int or None
-        Nonzeros of all components together, reached by one common penalty: the method distributes them over
-        the components.
+        Nonzeros of all components together, obtained with one common penalty: the method distributes them
+        over the components.
     penalty : tuple of float or None
         gamma_j of each component relative to its theoretical upper bound: in units of mu_j max_i |a_i| ("l1")
         or of mu_j^2 max_i |a_i|^2 ("l0"), in [0, 1).
@@ -156,7 +156,7 @@ class GPowerBlock(JointSolver):
             return run
         empty = ~run.Z.any(axis=0)
         j = int(empty.argmax())
-        trial = np.where(empty, 0.0, penalty)  # components without loadings are sought one after another
+        trial = np.where(empty, 0.0, penalty)  # components without loadings are found one after another
 
         def has_loadings(value: float) -> bool:
             trial[j] = value
@@ -174,7 +174,7 @@ class GPowerBlock(JointSolver):
         )
 
     def _searched(self, op: Operator, V: np.ndarray, mu: np.ndarray, total: int) -> _PowerIteration | None:
-        """Return the run at the smallest common penalty with `total` nonzeros, or None."""
+        """Return the run at the smallest common penalty that gives `total` nonzeros, or None."""
         k = V.shape[1]
         best_run: _PowerIteration | None = None
         low, high = 0.0, 1.0
@@ -230,7 +230,7 @@ class GPowerBlock(JointSolver):
         return marks, np.array([level for _, level in levels])
 
     def _filled(self, op: Operator, W: np.ndarray, mu: np.ndarray) -> tuple[np.ndarray, int, bool]:
-        """Maximise Tr(X'AWN) over orthonormal X and unit columns of W on their supports, N = diag(mu)."""
+        """Maximise tr(X'AWN) over orthonormal X and unit columns of W on their supports, N = diag(mu)."""
         support = W != 0
         for step in range(1, self.max_iter + 1):
             updated = unit(np.where(support, polar_products(op, W * mu), 0.0))
@@ -243,7 +243,7 @@ class GPowerBlock(JointSolver):
 
 
 def polar_products(op: Operator, W: np.ndarray) -> np.ndarray:
-    """Return A'X, shape (p, k), for the orthonormal X nearest to A W: its polar factor.
+    """Return A'X, shape (p, k), for the orthonormal X nearest to A W, which is its polar factor.
 
     X = A W (W'SW)^(-1/2); directions in which the scores A W have no variance are dropped.
     """
@@ -259,11 +259,12 @@ def polar_products(op: Operator, W: np.ndarray) -> np.ndarray:
 def largest_entries(size: np.ndarray, total: int) -> tuple[np.ndarray, float]:
     """Mark the largest entry of every column and the largest other entries, `total` in all.
 
-    Returns the marks and the threshold: the largest unmarked entry that does not tie with a marked one.
+    Returns the mask of marked entries and the threshold: the largest unmarked entry that is not tied with a
+    marked entry.
     """
     p, k = size.shape
     marks = top(size, 1)
     if total > k:
-        remainder = np.where(marks, -np.inf, size).T.ravel()  # column by column, so that the first wins ties
+        remainder = np.where(marks, -np.inf, size).T.ravel()  # by column: the first of ties is marked
         marks |= top(remainder, total - k).reshape(k, p).T
     return marks, largest_below(size, marks)

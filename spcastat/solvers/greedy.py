@@ -53,13 +53,13 @@ class Growth:
         self._columns = np.empty((view.p, 0)) if support is None else view.columns(support)  # exact
 
     def to(self, size: int) -> np.ndarray:
-        """Add one variable after another up to this size; return the support, in the order of entry."""
+        """Add single variables up to this size; return the support in the order of entry."""
         while self.support.size < size:
             self.add(1)
         return self.support
 
     def add(self, count: int) -> None:
-        """Add the `count` best variables at once, or all that are left."""
+        """Add the `count` best variables at once, or all remaining ones if there are fewer."""
         gains = self._gains()
         gains = np.where(self._free, gains, -np.inf)
         count = min(count, self.view.p - self.support.size)
@@ -98,14 +98,14 @@ class Growth:
 
 @dataclass(frozen=True)
 class Greedy(ComponentSolver):
-    """Supports of given size by greedy forward selection.
+    """Supports of given sizes by greedy forward selection.
 
     Attributes
     ----------
     card : tuple of int
         Nonzeros of each component.
     c : int
-        The number of variables that enter at a time: larger is faster and slightly worse.
+        The number of variables that enter at a time; larger values are faster and slightly worse.
     exact : bool
         Whether to choose each variable by the leading eigenvalue instead of the paper's surrogate.
     deflation : str
@@ -136,8 +136,9 @@ class Controlled(ComponentSolver):
     Attributes
     ----------
     variance : float
-        After every component i, the adjusted variance of the components so far is at least this share of
-        the sum of the i largest eigenvalues (to 1e-10). Every component has at least one nonzero.
+        The share of PCA's variance to keep: the adjusted variance of the first i components is at least this
+        share of the sum of the i largest eigenvalues (to 1e-10) for every i. Every component has at least one
+        nonzero.
     c : int
         The number of variables that enter at a time.
     exact : bool
@@ -148,14 +149,14 @@ class Controlled(ComponentSolver):
     c: int = 1
     exact: bool = False
 
-    deflation = "schur"  # since the target is for adjusted variance
+    deflation = "schur"  # because the target is for adjusted variance
     criterion = "adjusted variance"
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         largest = float(earlier.pca[: earlier.count + 1].sum())  # the adjusted variance of PCA
         goal = (self.variance - TARGET_ROUNDING) * largest - earlier.explained
         growth = Growth(view, self.exact)
-        short, steps = 0, 0  # the largest number of steps known not to reach the goal, and the steps made
+        short, steps = 0, 0  # the largest number of steps known to be too few, and steps so far
         while True:
             # The variance increases with every step, so it is enough to check it after every 20 % more steps.
             for _ in range(1 if self.exact else 1 + int(0.2 * steps)):
@@ -184,9 +185,10 @@ class Controlled(ComponentSolver):
 class PathSPCA(ComponentSolver):
     """Supports that grow by the variable with the largest score (a_i'x)^2.
 
-    x is the unit score of the current component, the leading left singular vector of the columns in the
-    support; the first variable is the one with the largest variance. The score is a lower bound on the
-    increase of the largest eigenvalue. It needs one product with S instead of an eigenvalue per variable.
+    Here x is the unit score of the current component, the leading left singular vector of the columns in the
+    support; the first variable is the one with the largest variance. The score (a_i'x)^2 is a lower bound on
+    the increase of the largest eigenvalue, and needs one product with S instead of an eigenvalue per
+    variable.
 
     Attributes
     ----------

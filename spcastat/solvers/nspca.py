@@ -34,12 +34,12 @@ class NSPCA(JointSolver):
     ----------
     card : tuple of int or None
         The largest number of nonzeros of each component: the fit without a penalty is truncated to the
-        largest loadings of each component and continued on these supports. A component with fewer may use
-        variables that the others dropped. If nonnegative loadings on these would reduce the criterion, it
-        keeps fewer, and "card hit" is false.
+        largest loadings of each component and continued on these supports. A component with fewer nonzeros
+        may use variables that other components dropped. If nonnegative loadings of these variables would
+        reduce the criterion, it keeps fewer nonzeros, and "card hit" is false.
     penalty : tuple of float or None
-        The paper's beta, for each component, in units of a variance; with 0 sparsity is due to
-        `orthonormality` alone.
+        The paper's beta, for each component, in units of a variance; with 0, sparsity is due only to
+        `orthonormality`.
     orthonormality : float
         Penalty on V'V - I, in units of the largest eigenvalue of S.
     tol : float
@@ -79,8 +79,8 @@ class NSPCA(JointSolver):
         return Solution(unit(V), "converged" if converged else "max_iter", n, value, values, details)
 
     def _run(self, ascent: _NonnegativeAscent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
-        # The ascent depends on the order of the variables, so it uses an order that does not depend on that
-        # of the columns.
+        # The ascent depends on the order of the variables, so it uses an order that does not depend on the
+        # order of the columns.
         order = ranked(np.linalg.norm(start, axis=1))
         runs = []
         for direction in (order, order[::-1]):
@@ -161,7 +161,7 @@ class _NonnegativeAscent:
     def _row(
         self, v: np.ndarray, G: np.ndarray, C: np.ndarray, r: int, column: np.ndarray, places: list[int]
     ) -> float:
-        """Update the loadings v of variable r in place; returns the largest change."""
+        """Update the loadings v of variable r in place; return the largest change."""
         alpha, variance, largest = self.alpha, float(self.variances[r]), 0.0
         for s in places:
             previous_value = float(v[s])
@@ -171,7 +171,7 @@ class _NonnegativeAscent:
             c2 = variance + alpha * (1.0 - (diagonal - previous_value * previous_value) - other_squares)
             cross = float(C[s] @ v) - diagonal * previous_value - previous_value * other_squares
             c1 = float(G[s, r]) - variance * previous_value - alpha * cross - float(self.beta[s])
-            # smaller slopes are rounding, and the cube root of a rounding error is not small
+            # smaller slopes are rounding errors, and the cube root of a rounding error is not small
             threshold = 1e-13 * (variance + alpha)
             new_value = best_root(
                 alpha, c2 if abs(c2) > threshold else 0.0, c1 if abs(c1) > threshold else 0.0
@@ -188,9 +188,9 @@ class _NonnegativeAscent:
 
 
 def _largest(V: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
-    """Mark the `card` largest positive loadings of every column, or all if fewer; of ties the first.
+    """Mark the `card` largest positive loadings of every column, or all if there are fewer.
 
-    Loadings that differ by less than the accuracy of the ascent are ties.
+    Loadings that differ by less than the accuracy of the ascent are ties, of which the first are marked.
     """
     size = V / np.maximum(V.max(axis=0), np.finfo(float).tiny)
     marks = [top(column, count, 10.0 * ROUGH) for column, count in zip(size.T, card, strict=True)]

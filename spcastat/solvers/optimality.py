@@ -1,4 +1,4 @@
-"""Whether no component of a given cardinality has a larger variance, by the dual of a relaxation.
+"""A proof that no component of a given cardinality has a larger variance, by the dual of a relaxation.
 
 d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal component analysis", section
 4. For any level rho > 0, the variance of a component with m nonzeros is at most
@@ -15,9 +15,9 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import EPS, below
 
-#: Number of levels rho that are tried.
+#: The number of levels rho that are tried.
 GRID_LEVELS = 7
-#: A component is optimal if no other of its cardinality can exceed its variance by this share.
+#: A component is optimal if no other component of its cardinality can exceed its variance by this share.
 OPTIMALITY_TOLERANCE = 1e-9
 
 
@@ -29,7 +29,7 @@ def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
     Parameters
     ----------
     S : ndarray of shape (p, p)
-        Symmetric. If it has eigenvalues below zero by more than rounding, the result is False.
+        Symmetric matrix. If it has eigenvalues below zero by more than rounding, the result is False.
     v : ndarray of shape (p,)
         Unit loadings with at most `card` nonzeros.
     card : int
@@ -73,10 +73,10 @@ def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
 def _short(
     q: np.ndarray, diagonal: np.ndarray, alpha: np.ndarray, beta: np.ndarray, rho: float, eps: float
 ) -> float:
-    """Bound by how much any f_i f_i' + rho I - a_i a_i' fails to be positive semidefinite, due to rounding.
+    """Bound the size of negative eigenvalues of any f_i f_i' + rho I - a_i a_i' caused by rounding.
 
-    In the plane of x and a_i, where a_i = (q_i, r_i), these are 2 x 2 matrices, each with an error of at most
-    `eps` times the sum of the absolute terms.
+    In the plane of x and a_i, where a_i = (q_i, r_i), these are 2 x 2 matrices; the error of each is at most
+    `eps` times the sum of its absolute terms.
     """
     r = np.sqrt(np.maximum(diagonal - q**2, 0.0))
     along, orthogonal_part = alpha * q + beta, alpha * r
@@ -106,7 +106,7 @@ def _dual(q: np.ndarray, diagonal: np.ndarray, rho: float) -> tuple[np.ndarray, 
 
 
 def _sum(S: np.ndarray, q: np.ndarray, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """Return F'F, whose largest eigenvalue is that of sum_i f_i f_i'."""
+    """Return F'F, whose largest eigenvalue equals the largest eigenvalue of sum_i f_i f_i'."""
     M = S * np.outer(alpha, alpha)
     M += np.outer(alpha * q, beta) + np.outer(beta, alpha * q) + np.outer(beta, beta)
     return M

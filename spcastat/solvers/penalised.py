@@ -1,4 +1,4 @@
-"""Power iterations with thresholds, penalised rank-one approximations, and the penalty of a cardinality.
+"""Thresholded power iterations, penalised rank-one approximations, and penalties for given cardinalities.
 
 Witten, Tibshirani and Hastie (2009), "A penalized matrix decomposition, with applications to sparse
 principal components and canonical correlation analysis", Biostatistics: SPC, section 3.2.
@@ -39,7 +39,7 @@ class Run:
     Attributes
     ----------
     v, raw : ndarray of shape (p,)
-        Unit loadings, and the loadings before they were scaled.
+        Unit loadings, and the loadings before scaling.
     n_iter : int
     converged : bool
     penalty : float
@@ -54,10 +54,10 @@ class Run:
 
 
 def correlations(view: Operator, v: np.ndarray) -> np.ndarray:
-    """Return X'u for the unit score u = Xv / |Xv|, from products with S alone.
+    """Return X'u for the unit score u = Xv / |Xv|, using only products with S.
 
-    The entries are a_j'u = correlation times standard deviation of variable j. They are zero if the score has
-    no variance.
+    Entry j is a_j'u, the correlation of variable j with the score times its standard deviation. The entries
+    are zero if the score has no variance.
     """
     Sv = view.dot(v)
     variance = float(v @ Sv)
@@ -69,7 +69,7 @@ def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: i
 
     This is alternating minimisation of |X - u v'|^2 plus a penalty on v, with u eliminated by
     X'u = Sv / sqrt(v'Sv). Entries of X'u that tie up to rounding are made equal before the rule is applied,
-    so that thresholds treat them alike, and rules that count keep the lowest indices.
+    so that thresholds treat them equally, and rules that keep a number of entries keep the lowest indices.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: i
     Returns
     -------
     Run
-        Its loadings are zero if the rule returned zero.
+        The end of the iteration; the loadings are zero if the rule returned zero.
     """
     v, raw = start, start
     for step in range(1, max_iter + 1):
@@ -108,7 +108,7 @@ def leading_on(view: Operator, support: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def renormalised(view: Operator, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best unit loadings on the support of `v`, and the same scaled by the length of the score.
+    """Return the best unit loadings on the support of `v`, and these times the length of the score.
 
     Variational renormalisation (Moghaddam, Weiss and Avidan, 2006): the leading eigenvector of the
     variables in the support.
@@ -127,7 +127,7 @@ def with_length(view: Operator, v: np.ndarray) -> np.ndarray:
 
 #: Bisection ends when the bracket of the penalty is narrower than this share of the largest penalty.
 BRACKET = 1e-9
-#: The share used instead once a penalty that gives the cardinality is known. It is larger, as iterations
+#: The share that is used once a penalty that gives the cardinality is known. It is larger because iterations
 #: converge very slowly near a penalty at which the support changes.
 BRACKET_FOUND = 1e-6
 
@@ -136,9 +136,9 @@ BRACKET_FOUND = 1e-6
 class Penalised(ComponentSolver):
     """A sequential method with a penalty, which also accepts a cardinality.
 
-    With `card` the smallest penalty that gives the cardinality is found by bisection. If no penalty gives it,
-    or only one that is larger than the same support needs, the method instead thresholds at the
-    (card + 1)-th largest value inside its iteration, and the implied penalty is reported.
+    With `card`, the smallest penalty that gives the cardinality is found by bisection. If no penalty gives
+    it, or only a penalty larger than the same support needs, the method instead thresholds at the (card +
+    1)-th largest value in each iteration, and the implied penalty is reported.
 
     Attributes
     ----------
@@ -170,17 +170,17 @@ class Penalised(ComponentSolver):
 
     @abstractmethod
     def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
-        """Fit one component with `card` nonzeros by thresholding inside the iteration."""
+        """Fit one component with `card` nonzeros by thresholding in each iteration."""
 
     @abstractmethod
     def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
         """Return a penalty at which at most one loading is nonzero."""
 
     def prefers(self, cardinality_run: Run, penalty_run: Run) -> bool:
-        """Whether to prefer `cardinality_run`, thresholded in each iteration, to the fixed `penalty_run`.
+        """Return whether to prefer `cardinality_run`, thresholded in each iteration, to `penalty_run`.
 
         It is preferred if it has the same support at a smaller penalty: the iteration with a fixed penalty is
-        then very slow near a turning point, or has stopped before one.
+        then very slow near a turning point, or has stopped before a turning point.
         """
         return (
             bool(((cardinality_run.v != 0) == (penalty_run.v != 0)).all())
@@ -216,10 +216,10 @@ class Penalised(ComponentSolver):
         return penalised, True
 
     def _searched(self, view: Operator, start: np.ndarray, card: int) -> Run | None:
-        """Return the run at the smallest penalty with `card` nonzeros, or None if there is none.
+        """Return the run at the smallest penalty with `card` nonzeros, or None if no penalty gives them.
 
-        The search ends if the loading that is `card`-th in size ties with the next, since no penalty
-        separates the two.
+        The search ends if the `card`-th largest loading ties with the next one, since no penalty separates
+        the two.
         """
         best_run: Run | None = None
         low, high = 0.0, self.largest_penalty(view, start)
@@ -244,7 +244,7 @@ class Penalised(ComponentSolver):
         return best_run
 
     def finished(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
-        """Return the component of the chosen run; methods with a last step extend this function."""
+        """Return the component of the chosen run; methods with a final step extend this function."""
         return Component(run.v, "converged" if run.converged else "max_iter", run.n_iter, run.raw, details)
 
 
@@ -262,7 +262,7 @@ class PMD(Penalised):
     t : tuple of float or None
         Bounds on the l1 norms of the unit loadings, each in [1, sqrt(p)] ("sumabs" times sqrt(p)).
     orth : bool
-        Whether scores are orthogonal to the earlier ones (section 3.2, equation 3.14): X is then replaced
+        Whether scores are orthogonal to the earlier scores (section 3.2, equation 3.14): X is then replaced
         by its residuals on the earlier scores, which is Schur complement deflation.
     deflation : str
         "projection" by default: since u is Xv scaled to unit length, X - d u v' = X (I - v v').
@@ -311,13 +311,13 @@ SCAD_A = 3.7
 
 
 def scad_at(q: np.ndarray, level: float) -> np.ndarray:
-    """SCAD thresholding: as `soft_at` for small values, none for large ones (Shen and Huang 2008, 2.2)."""
+    """SCAD thresholding: like `soft_at` for small values, no change of large ones (Shen and Huang, 2.2)."""
     size = np.abs(q)
     between = ((SCAD_A - 1.0) * q - np.sign(q) * SCAD_A * level) / (SCAD_A - 2.0)
     return np.where(size <= 2.0 * level, soft_at(q, level), np.where(size <= SCAD_A * level, between, q))
 
 
-#: Loadings of unit length from one penalty and from one cardinality are the same if none differs by more.
+#: Unit loadings from a penalty and from a cardinality count as the same if none differs by more than this.
 SAME_LOADINGS = 1e-6
 
 
@@ -327,7 +327,7 @@ THRESHOLDS = {"l0": hard_at, "l1": soft_at, "scad": scad_at}
 
 @dataclass(frozen=True)
 class LevelThreshold(Penalised):
-    """A power method that thresholds X'u at a level: what sPCA-rSVD and GPower have in common.
+    """A power method that thresholds X'u at a level, the common base of sPCA-rSVD and GPower.
 
     Attributes
     ----------
@@ -338,11 +338,11 @@ class LevelThreshold(Penalised):
     norm: Literal["l0", "l1", "scad"] = "l1"
 
     def level(self, view: Operator, penalty: float) -> float:
-        """Return the threshold for X'u that a penalty means."""
+        """Return the threshold for X'u that corresponds to a penalty."""
         return penalty
 
     def penalty_of(self, view: Operator, level: float) -> float:
-        """Return the penalty that a threshold means."""
+        """Return the penalty that corresponds to a threshold for X'u."""
         return level
 
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
@@ -363,9 +363,9 @@ class LevelThreshold(Penalised):
         return self.penalty_of(view, float(np.abs(correlations(view, start)).max()))
 
     def prefers(self, cardinality_run: Run, penalty_run: Run) -> bool:
-        """As in `Penalised`; with the l0 norm, whether the support has changed.
+        """Return the same as `Penalised`; with the l0 norm, whether the support has changed.
 
-        Thresholding at a cardinality is then the exact solution of a step.
+        With the l0 norm, thresholding at a cardinality is the exact solution of a step.
         """
         if self.norm == "l0":
             return cardinality_run.converged and bool(
@@ -378,18 +378,18 @@ class LevelThreshold(Penalised):
 class RSVD(LevelThreshold):
     """min |X - u v'|^2 + penalty(v) over unit scores u, one component after another.
 
-    With `card` every step thresholds X'u at its (card + 1)-th largest value, which Shen and Huang call the
-    degree of sparsity (section 2.2) and mixOmics in R does: the penalty changes from step to step.
+    With `card`, every step thresholds X'u at its (card + 1)-th largest value, as mixOmics in R does; Shen and
+    Huang call this the degree of sparsity (section 2.2). The penalty then changes from step to step.
 
     Attributes
     ----------
     card : tuple of int or None
     penalty : tuple of float or None
         The threshold for X'u, in units of the standard deviations of the variables (the data are divided by
-        the square root of n - 1). The paper's l1 penalty is twice this value, and its l0 penalty is the
-        square of it.
+        the square root of n - 1). The paper's l1 penalty is twice this value, and its l0 penalty is its
+        square.
     fixed_penalty : bool
-        Whether a cardinality means the smallest penalty that gives it, the same in every step.
+        Whether to use the smallest penalty that gives the cardinality, with the same value in every step.
     deflation : str
         "residual" as in the paper: the rows become X - u v', where v has the length after thresholding.
     """
@@ -413,11 +413,11 @@ class RSVD(LevelThreshold):
 
 @dataclass(frozen=True)
 class EMPCA(ComponentSolver):
-    """EM for the probabilistic PCA model in the limit of no noise, with constraints on the loadings.
+    """EM for the probabilistic PCA model in the limit of zero noise, with constraints on the loadings.
 
     The E-step computes the scores y = Xw / w'w. The M-step minimises |X - y w'|^2 with a bound on the l1
-    norm of w. On its solution path one variable after another enters, so the bound is chosen by the
-    cardinality: X'y is soft-thresholded at its (card+1)-th largest value.
+    norm of w. Along its solution path variables enter one at a time, so the cardinality determines the bound:
+    X'y is soft-thresholded at its (card+1)-th largest value.
 
     Attributes
     ----------
@@ -426,7 +426,7 @@ class EMPCA(ComponentSolver):
     nonneg : bool
         Whether loadings must be nonnegative (N-EMPCA). A component may then have fewer nonzeros.
     renormalise : bool
-        Whether to replace the shrunken loadings by those of largest variance on the same support.
+        Whether to replace the shrunken loadings by the loadings of largest variance on the same support.
     tol : float
         Converged when no loading changes by more than this.
     max_iter : int

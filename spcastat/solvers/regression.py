@@ -1,4 +1,4 @@
-"""Sparse PCA as regression: SPCA of Zou, Hastie and Tibshirani, optimal scoring, and sparse coordinates.
+"""Sparse PCA by regression: SPCA of Zou, Hastie and Tibshirani, optimal scoring, and sparse coordinates.
 
 SPCA: Zou, Hastie and Tibshirani (2006), "Sparse principal component analysis", Journal of Computational and
 Graphical Statistics 15: Algorithm 1 and section 4. Optimal scoring (sPCA-OS) and sparse coordinates (SPCO):
@@ -50,7 +50,7 @@ class Coordinates:
     converged: bool
 
     def times(self, unit: float) -> Coordinates:
-        """Convert a result for data divided by `unit` to the units of the data."""
+        """Return the result in the units of the data, if it was computed from the data divided by `unit`."""
         values = [value * unit**2 for value in self.objectives]
         return replace(
             self, penalty=self.penalty * unit, objective=self.objective * unit**2, objectives=values
@@ -67,7 +67,7 @@ class SPCO:
         The paper's gamma_2, in the units of the (scaled) data: scores below it become zero.
     zeros : float or None
         Instead of a penalty, the share of coordinates that should be zero, in [0, 1). Every sweep uses the
-        penalty that gives it.
+        penalty that gives this share.
     ridge : float
         The paper's gamma_1, whose only effect is to divide all coordinates by 1 + ridge.
     tol : float
@@ -117,7 +117,7 @@ def quantile(size: np.ndarray, share: float, weights: np.ndarray) -> float:
     size : ndarray of shape (n, k)
     share : float in [0, 1)
     weights : ndarray of shape (n,)
-        How much the values of each row count.
+        The weights of the rows.
     """
     if share == 0.0:
         return 0.0
@@ -128,7 +128,7 @@ def quantile(size: np.ndarray, share: float, weights: np.ndarray) -> float:
 
 
 def procrustes(M: np.ndarray, previous_A: np.ndarray) -> np.ndarray:
-    """Return the orthonormal A that maximises tr(A'M), of several the one closest to `previous_A`."""
+    """Return the orthonormal A that maximises tr(A'M), or among several the closest to `previous_A`."""
     left_vectors, size, right_vectors = np.linalg.svd(M, full_matrices=False)
     if size[-1] > 1e-12 * size[0]:
         return np.asarray(left_vectors @ right_vectors)
@@ -146,21 +146,21 @@ def procrustes(M: np.ndarray, previous_A: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RegressionSolver(JointSolver):
-    """Base class of both methods: elastic net regressions for the loadings, alternating with new targets.
+    """Base class of both methods, which alternate elastic net regressions with updates of the targets.
 
     Attributes
     ----------
     card : tuple of int or None
-        Nonzeros of each component: each elastic net path is followed to the smallest penalty before one
-        more variable would enter. The penalties of the last sweep are reported.
+        Nonzeros of each component: each elastic net path is followed to the smallest penalty before another
+        variable would enter. The penalties of the last sweep are reported.
     penalty : tuple of float or None
         The l1 penalty of each component, in units of a variance ("zou") or of a standard deviation
         ("spca-os").
     ridge : float or None
         The l2 penalty, in units of the mean variance of the variables (for a correlation matrix these
-        are the paper's units). Infinity is the limit in which the elastic net is soft thresholding, as
-        Zou et al. advise for more variables than rows. None means 1e-6, practically the lasso, if S has
-        full rank, and infinity otherwise (also above 3000 variables, where the rank is not checked).
+        are the paper's units). Infinity is the limit in which the elastic net becomes soft thresholding, as
+        Zou et al. advise for more variables than rows. None means 1e-6, which is practically the lasso, if S
+        has full rank, and infinity otherwise (also above 3000 variables, where the rank is not checked).
     tol : float
         Converged when a sweep changes no unit-length loading by more than this.
     max_iter : int
@@ -177,7 +177,8 @@ class RegressionSolver(JointSolver):
     at_once = False
     compares_penalties = False
 
-    #: The l1 penalty of the criterion, divided by that of an elastic net with a factor 1/2 for the squares.
+    #: The l1 penalty of the criterion, divided by the l1 penalty of an elastic net with a factor 1/2 for the
+    #: squares.
     factor: ClassVar[float]
 
     @abstractmethod
@@ -190,7 +191,7 @@ class RegressionSolver(JointSolver):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X'Y, shape (p, k), for the best targets Y given loadings W (Procrustes problem), and A.
 
-        If the rotation is not unique, the one closest to the last A is used.
+        If the rotation is not unique, the rotation closest to the last A is used.
         """
 
     @abstractmethod
@@ -245,7 +246,7 @@ class RegressionSolver(JointSolver):
 class Zou(RegressionSolver):
     """min |X - X W A'|^2 + ridge |W|^2 + sum_j penalty_j |w_j|_1 with A'A = I, in variance units.
 
-    The options are those of `RegressionSolver`.
+    See `RegressionSolver` for the options.
     """
 
     factor = 2.0
@@ -271,14 +272,14 @@ class Zou(RegressionSolver):
 class OptimalScoring(RegressionSolver):
     """min |Y - XW|^2 / 2 + ridge |W|^2 / 2 + sum_j penalty_j |w_j|_1 with Y'Y = I.
 
-    X is scaled so that X'X = S, so the penalties are in units of a standard deviation. The other options
-    are those of `RegressionSolver`.
+    X is scaled so that X'X = S, and the penalties are therefore in units of a standard deviation. See
+    `RegressionSolver` for the other options.
 
     Attributes
     ----------
     ridge : float
         The paper's delta^2, in units of the mean variance of the variables. It makes directions of large
-        variance optimal: without it every direction in the span of X fits perfectly.
+        variance optimal; without it, every direction in the span of X fits perfectly.
     """
 
     ridge: float = 1.0
@@ -306,7 +307,7 @@ class OptimalScoring(RegressionSolver):
 
 
 def _full_rank(op: Operator) -> bool:
-    """Return whether the smallest eigenvalue of S exceeds rounding; False above 3000 variables."""
+    """Return whether the smallest eigenvalue of S exceeds rounding; False for more than 3000 variables."""
     if op.rank_limit < op.p or op.p > 3000:
         return False
     S = op.block(np.arange(op.p))

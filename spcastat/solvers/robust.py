@@ -4,7 +4,7 @@ Zhao, Meng and Xu (2014), "Robust sparse principal component analysis", Science 
 57: Algorithm 1. Kwak (2008), "Principal component analysis based on L1-norm maximization", IEEE PAMI 30.
 
 Croux, Filzmoser and Fritz (2013), "Robust sparse principal component analysis", Technometrics 55; the grid
-algorithm is that of Croux, Filzmoser and Oliveira (2007).
+algorithm is by Croux, Filzmoser and Oliveira (2007).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Sparse = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class LargestL1(ComponentSolver):
-    """Base class of the methods: iterate w <- SPARSE(sum_i sign(x_i'w) x_i) until w does not change.
+    """Base class of the l1 methods: iterate w <- SPARSE(sum_i sign(x_i'w) x_i) until w is constant.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class LargestL1(ComponentSolver):
 
     @abstractmethod
     def rule(self, j: int) -> Sparse:
-        """Return the SPARSE step of component `j` (from 0): it maps (p, 1) to a unit column (p, 1)."""
+        """Return the SPARSE step of component `j` (from 0), which maps a column (p, 1) to a unit column."""
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         assert isinstance(view, Rows)
@@ -74,12 +74,13 @@ class RSPCA(LargestL1):
     norm : {"l0", "l1", "lp"}
         The constraint that makes w sparse.
     card : tuple of int or None
-        Nonzeros of each component. With "l1" the threshold is the (card + 1)-th largest absolute value
-        (the paper's equation 12, with the card-th, would leave card - 1), with "lp" the card-th.
+        Nonzeros of each component. With "l1", the threshold is the (card + 1)-th largest absolute value (the
+        card-th in the paper's equation 12 would leave card - 1 nonzeros); with "lp", it is the card-th.
     t : tuple of float or None
-        Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only). The l1 variance then never decreases from
-        step to step, and neither does it with "l0". With `card` and "l1" or "lp" the constraint changes in
-        each step, so the l1 variance may decrease; the loadings of the step with the largest are returned.
+        Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only). With these bounds, and with "l0", the l1
+        variance never decreases from step to step. With `card` and "l1" or "lp", the constraint changes in
+        each step, so the l1 variance may decrease; the loadings of the step with the largest l1 variance are
+        returned.
     p : float
         The exponent of "lp", in (0, 1).
     max_iter, deflation
@@ -119,7 +120,7 @@ class PCAL1(LargestL1):
 
 @dataclass(frozen=True)
 class _Summit:
-    """The result of an ascent: loadings w, their l1 variance, and how it ended."""
+    """The result of an ascent: loadings w, their l1 variance, and the ending."""
 
     w: np.ndarray
     value: float
@@ -131,8 +132,8 @@ class _Summit:
 class _Climb:
     """Algorithm 1, steps 2.3 to 2.6, for one component.
 
-    Rows are multiplied by the square root of their weight: with the matrix Y of these rows,
-    sum_i weight_i |x_i'w| is root'|Yw| and sum_i weight_i sign(x_i'w) x_i is Y'(root * sign(Yw)).
+    Rows are multiplied by the square roots of their weights (root). With the matrix Y of these rows, sum_i
+    weight_i |x_i'w| is root'|Yw| and sum_i weight_i sign(x_i'w) x_i is Y'(root * sign(Yw)).
     """
 
     def __init__(self, view: Rows, sparse: Sparse, max_iter: int, rng: np.random.Generator):
@@ -151,8 +152,8 @@ class _Climb:
         """Ascend from `w`, shape (p,).
 
         The first stopping condition of the paper is that a step changes nothing. The second is that no row
-        with a nonzero entry on the support has a score of zero: there the l1 variance has a kink, and w is
-        not a local maximum. In that case w is moved by a random step of length 1e-3 and the ascent
+        with a nonzero entry on the support has a score of zero; otherwise the l1 variance has a kink at w,
+        which is not a local maximum. In that case w is moved by a random step of length 1e-3 and the ascent
         continues, until this gives no improvement. If earlier signs recur (possible only with a given
         cardinality), the iteration is in a cycle and stops. If the l1 variance may decrease, the best
         loadings are returned.
@@ -174,7 +175,7 @@ class _Climb:
     def _iterate(self, w: np.ndarray, budget: int) -> tuple[np.ndarray, float, int, bool]:
         """Iterate until w does not change, signs recur, or the budget is used up.
 
-        Returns the loadings with the largest l1 variance of all steps, that variance, the number of steps,
+        Returns the loadings with the largest l1 variance of all steps, this l1 variance, the number of steps,
         and whether the iteration converged.
         """
         fingerprints: set[bytes] = set()
@@ -186,7 +187,7 @@ class _Climb:
             value = float(self.root @ np.abs(self.view.forward(new_loadings))) / self.total_weight
             if value > highest * (1.0 + RELATIVE):
                 best_loadings, highest = new_loadings, value
-            # loadings that differ by at most 1e-12 in every entry are the same
+            # loadings that differ by at most 1e-12 in every entry count as the same
             if np.abs(new_loadings - w).max() <= 1e-12 or fingerprint in fingerprints:
                 return best_loadings, highest, step, True
             fingerprints.add(fingerprint)
@@ -194,7 +195,7 @@ class _Climb:
         return best_loadings, highest, max(budget, 1), False
 
     def _signs(self, scores: np.ndarray) -> tuple[np.ndarray, bytes]:
-        """Return the sign of every score (+1 for a score of zero: equation 5), and a hash of the signs."""
+        """Return the sign of every score (+1 for a score of zero, equation 5) and a hash of the signs."""
         negative = scores < -max(1e-13 * float(np.abs(scores).max()), self.no_score)
         fingerprint = blake2b(np.packbits(negative).tobytes(), digest_size=16).digest()
         return np.where(negative, -1.0, 1.0), fingerprint
@@ -203,8 +204,8 @@ class _Climb:
         """Return the next loadings from the signs of the scores: steps 2.3 to 2.5 of Algorithm 1."""
         direction = self.view.adjoint(self.root * signs)
         if np.abs(direction).max() <= self.no_direction:
-            # All scores are zero: w is orthogonal to the data, as the vector of ones is if all rows have
-            # equal sums. Use the variable with the largest variance instead.
+            # All scores are zero because w is orthogonal to the data, for instance if w is the vector of ones
+            # and all rows have equal sums. Use the variable with the largest variance instead.
             direction = np.zeros(self.view.p)
             direction[self.widest] = 1.0
         return self.sparse(direction[:, None])[:, 0]
@@ -223,16 +224,15 @@ class _Climb:
 class SPCAGrid(ComponentSolver):
     """max mad(X a)^2 - penalty |a|_1 over unit a, in the plane of a and one variable at a time.
 
-    Neither the scale nor the loadings depend on the centre of the data. For robust scores use a robust
+    Neither the scale nor the loadings depend on the centre of the data. For robust scores, use a robust
     centre, as in ``center=df.median()``. Later components are computed from the deflated rows. (The paper
-    rotates the data into the orthogonal complement instead, so that loadings are orthogonal but less
-    sparse.)
+    instead rotates the data into the orthogonal complement, so that loadings are orthogonal but less sparse.)
 
     Attributes
     ----------
     card : tuple of int or None
-        Nonzeros of each component, by the smallest penalty that gives them (to 1 %). If there is none, the
-        largest loadings of a fit with more nonzeros are kept and computed again.
+        Nonzeros of each component, obtained with the smallest penalty that gives them (to 1 %). If no penalty
+        gives them, the largest loadings of a fit with more nonzeros are kept and computed again.
     penalty : tuple of float or None
         The penalty of each component, in units of a variance.
     grid : int
@@ -276,7 +276,7 @@ class SPCAGrid(ComponentSolver):
 
 @dataclass(frozen=True)
 class _GridDirection:
-    """Loadings, the squared scale of their scores, and the penalty with which they were found."""
+    """Loadings, the squared scale of their scores, and the penalty used."""
 
     a: np.ndarray
     variance: float
@@ -289,7 +289,7 @@ class _GridDirection:
 
 
 def _by_card(search: _GridSearch, card: int) -> tuple[_GridDirection, bool]:
-    """Return the loadings with `card` nonzeros, and whether a penalty alone gives them."""
+    """Return the loadings with `card` nonzeros, and whether a penalty alone gives this number."""
     if card >= search.view.p:
         direction = search.at(0.0)
         return direction, direction.card == card
@@ -333,7 +333,7 @@ class _GridSearch:
         self.sweeps = sweeps
         self.rows, self.root = _whole_rows(view)
         self.cached_columns: np.ndarray | None = None
-        if len(self.rows) * view.p <= 4_000_000:  # small enough to keep all columns in memory
+        if len(self.rows) * view.p <= 4_000_000:  # all columns fit in memory
             self.cached_columns = self.columns(np.arange(view.p))
         scales = np.concatenate([self.variances(self.columns(J)) for J in self._chunks(np.arange(view.p), 1)])
         self.single = scales
@@ -345,7 +345,7 @@ class _GridSearch:
             )
 
     def columns(self, J: np.ndarray) -> np.ndarray:
-        """Return the variables J of the view, shape (len(J), n)."""
+        """Return the values of the variables J of the view, shape (len(J), n)."""
         if self.cached_columns is not None:
             return self.cached_columns[J]
         return self.view.values(J)[self.rows].T / self.root
@@ -365,7 +365,8 @@ class _GridSearch:
     def lone_penalty(self) -> float:
         """Return a penalty that leaves about one nonzero.
 
-        It is the largest gain in variance from a second nonzero, per increase of the l1 norm.
+        The penalty is the largest gain in variance from a second nonzero, relative to the increase of the l1
+        norm.
         """
         leading_variable = self.order[0]
         y = self.columns(np.array([leading_variable]))[0]
@@ -386,7 +387,7 @@ class _GridSearch:
         return _GridDirection(a, float(self.variances(scores)), direction.penalty, direction.sweeps)
 
     def at(self, penalty: float, among: np.ndarray | None = None) -> _GridDirection:
-        """Search with one penalty; if `among` is given, on these variables only and without a penalty."""
+        """Search with one penalty; if `among` is given, only on these variables and without a penalty."""
         order = self.order if among is None else self.order[np.isin(self.order, among)]
         price = penalty if among is None else 0.0
         state = _ComponentIterate(self, order, price)
@@ -394,8 +395,8 @@ class _GridSearch:
         while len(values) <= self.sweeps:
             state.sweep(order, np.pi * 0.5 ** len(values), not values)
             values.append(float(self.variances(state.y)) - price * float(np.abs(state.a).sum()))
-            # sweeps end when one increases the criterion by at most a millionth of the largest variance of a
-            # variable
+            # sweeps end when a sweep increases the criterion by at most a millionth of the largest variance
+            # of a variable
             if len(values) > 2 and values[-1] - values[-2] <= 1e-6 * float(self.single.max()):
                 break
         return _GridDirection(state.a, float(self.variances(state.y)), penalty, len(values))
@@ -412,13 +413,13 @@ class _ComponentIterate:
         self.y = search.columns(order[:1])[0]
 
     def sweep(self, order: np.ndarray, arc: float, is_first: bool) -> None:
-        """Rotate a towards each variable in turn, by the best angle of the arc."""
+        """Rotate the loadings towards each variable in turn, by the best angle of the arc."""
         search = self.search
         self.a /= np.linalg.norm(self.a)
         self.y = search.view.forward(self.a)[search.rows] / search.root
         steps = np.linspace(-0.5, 0.5, search.grid)
         steps = arc * (steps[:-1] if is_first else steps)
-        # After the first sweep, variables with a zero loading are tried at a few angles only.
+        # After the first sweep, variables with a zero loading are tried only at a few angles.
         trial_steps = steps if is_first else 0.5 * arc * np.array([1.0, -1.0, 1 / 3, -1 / 3, 1 / 9, -1 / 9])
         trial_steps = trial_steps[np.abs(trial_steps) > 1e-9]
         for J in search._chunks(order, len(trial_steps)):
@@ -429,7 +430,7 @@ class _ComponentIterate:
                     self._turn(j, z, steps)
 
     def gains(self, Z: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Return for each variable whether turning its loading from zero by an angle raises the criterion."""
+        """Return a mask of the variables whose zero loadings could change with a gain in the criterion."""
         level = float(self.search.variances(self.y))
         size = float(np.abs(self.a).sum())
         price = self.price * (size * np.cos(angles) + np.abs(np.sin(angles)) - size)
@@ -457,7 +458,7 @@ class _ComponentIterate:
 
 
 def mad(Z: np.ndarray) -> np.ndarray:
-    """Return the median absolute deviation from the median along the last axis, over that of a normal."""
+    """Return the median absolute deviation along the last axis, scaled to the normal distribution."""
     away = np.abs(Z - _median(Z)[..., None])
     return _median(away) / NORMAL_MAD
 
@@ -470,9 +471,9 @@ def _median(Z: np.ndarray) -> np.ndarray:
 
 
 def _whole_rows(view: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the rows, repeated by weight, and the factors by which they were multiplied.
+    """Return the indices of the rows, repeated by weight, and the factors that multiply the rows.
 
-    The weights follow from factor^2 = weight / (sum of the weights - 1).
+    The factors satisfy factor^2 = weight / (sum of the weights - 1).
     """
     squares = view.root_weights**2
     weights = squares / (squares.sum() - 1.0)

@@ -1,4 +1,4 @@
-"""The interface of solvers: frozen dataclasses of options with one method that solves, and its result."""
+"""The interface of solvers, which are frozen dataclasses of options with one fitting method, and results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spcastat.linalg.operators import Operator
 
 
 class Course(Protocol):
-    """The course of a search: a record whose fields are stored with the fit."""
+    """A record of a search, whose fields are stored with the fit."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -24,12 +24,12 @@ class Course(Protocol):
 
 @dataclass(frozen=True)
 class Constrained:
-    """The course of a search under a constraint.
+    """The record of a search under a constraint.
 
     Attributes
     ----------
     settled_fits, hits : int
-        The number of fits that were settled, with loadings that meet the constraint, and how many of them
+        The number of settled fits with loadings that meet the constraint, and the number of these that
         reached the best value.
     constraint : str
         The name of the constraint.
@@ -55,18 +55,18 @@ class Constrained:
 
 @dataclass(frozen=True)
 class Grouping:
-    """The course of a search for groups of all variables.
+    """The record of a search for groups of all variables.
 
     Attributes
     ----------
     starts, hits : int
-        The number of climbs, and how many of them reached the best value of leading eigenvectors.
+        The number of climbs, and the number of these that reached the best value with leading eigenvectors.
     groups : int
         The number of groups.
     fitted : int
         The number of partitions whose loadings were optimised.
     every : bool
-        Whether all partitions were compared: each was fitted, or its PEV shows that it cannot be better.
+        Whether all partitions were compared: each was either fitted or excluded by its PEV.
     settled : bool
         Whether every move and every swap of variables was tried, and none improves the fit.
     proven : bool
@@ -100,12 +100,12 @@ class Grouping:
 
 @dataclass(frozen=True)
 class Sparser:
-    """The course of a search for the fewest nonzeros that keep a share of the variance PCA explains.
+    """The record of a search for the fewest nonzeros that keep a share of the variance PCA explains.
 
     Attributes
     ----------
     proposals : Mapping of str to int
-        Rule -> number of nonzeros of its proposal, for proposals that keep the share.
+        Rule -> number of nonzeros of the proposal, for proposals that keep the share.
     winner : str
         The rule whose proposal led to the loadings.
     nonzeros : int
@@ -115,7 +115,7 @@ class Sparser:
     dense : bool
         Whether more than a third of the loadings are nonzero.
     proven : bool
-        Whether fewer nonzeros are impossible, since each component has only one.
+        Whether fewer nonzeros are impossible because each component has only one.
     """
 
     proposals: Mapping[str, int]
@@ -170,17 +170,17 @@ class Solution:
     objectives : ndarray of shape (n_starts,)
         The value of the criterion for each start.
     details : dict
-        Name -> sequence of length k: what the method reports for each component.
+        Name -> sequence of length k, the values that the method reports for the components.
     candidates : ndarray of shape (n_starts, k, p) or None
-        The loadings from each start, if another criterion may choose among them.
+        The loadings from each start, if another criterion may be used to choose among them.
     criterion : str or None
         The meaning of `objective`, if it is not ``Solver.criterion``.
     optima : tuple of (float, int)
-        The distinct optima found, best first: share of the total variance, and how often it was found.
+        The distinct optima found, best first, each as a share of the total variance, and their frequencies.
     search : Course or None
-        The course of a search over supports.
+        The record of a search over supports.
     rotated : ndarray of shape (p, k) or None
-        The dense loadings that a method has rotated and then cut, in the unit of the data.
+        The dense rotated loadings before a method truncates them, in the units of the data.
     """
 
     V: np.ndarray
@@ -205,11 +205,11 @@ class Earlier:
     count : int
         The number of earlier components.
     explained : float
-        Their adjusted variance (exact with Schur complement deflation).
+        The adjusted variance of the earlier components (exact with Schur complement deflation).
     pca : ndarray of shape (k,)
         The leading eigenvalues of the covariance matrix before deflation.
     rng : numpy Generator or None
-        For solvers with random steps.
+        The generator for solvers with random steps.
     V : ndarray of shape (p, count) or None
         The loadings of the earlier components, for methods with constraints on them.
     """
@@ -235,9 +235,9 @@ class Component:
     raw : ndarray of shape (p,) or None
         The loadings with the length that the method gives them, for deflations that use it.
     details : dict
-        Name -> value: what the method reports for this component, such as its penalty.
+        Name -> value that the method reports for this component, such as its penalty.
     objective : float or None
-        The value of ``Solver.criterion`` for this component; None if that is the adjusted variance.
+        The value of ``Solver.criterion`` for this component; None if the criterion is the adjusted variance.
     """
 
     v: np.ndarray
@@ -255,11 +255,11 @@ class Solver(ABC):
     operator, never data frames or labels.
     """
 
-    #: What the solver needs from the operator: "gram" (products with the covariance matrix) or "rows".
+    #: The input that the solver needs: "gram" (products with the covariance matrix) or "rows".
     needs: ClassVar[Literal["gram", "rows"]] = "gram"
     #: Whether the result depends on starting values, so that ``start`` and ``n_init`` are useful.
     uses_starts: ClassVar[bool] = False
-    #: The default start, as its authors use it: a name in STARTS.
+    #: The default start, as the authors of the method use it: a name in STARTS.
     first_start: ClassVar[str] = "pca"
     #: A phrase that describes ``Solution.objective``.
     criterion: ClassVar[str]
@@ -268,7 +268,7 @@ class Solver(ABC):
     units: ClassVar[tuple[tuple[str, int], ...]] = (("objective", 2),)
     #: Whether the objective is a variance, so that its share of the total variance is meaningful.
     in_variance_units: ClassVar[bool] = True
-    #: Whether a few products are enough, so that each can be a pass over rows that are not in memory.
+    #: Whether a few products suffice, so that each can be a pass over rows that are not in memory.
     out_of_core: ClassVar[bool] = False
     #: Whether fits with a given penalty from several starts can be compared by variance.
     compares_penalties: ClassVar[bool] = True
@@ -277,13 +277,13 @@ class Solver(ABC):
     #: Whether the method defines the order of the components. If so, a criterion that is a variance is the
     #: adjusted variance.
     own_order: bool = False
-    #: Whether a rule says which variables components may have.
+    #: Whether a rule restricts the variables of components.
     ruled: bool = False
-    #: Whether the result depends on exact PCA, so that an approximate PCA as a start is not enough.
+    #: Whether the result depends on exact PCA, so that an approximate PCA does not suffice as a start.
     measured_by_pca: bool = True
 
     def eigenpairs(self, op: Operator, k: int) -> int:
-        """Return how many leading eigenpairs a fit of k components needs: they are computed once."""
+        """Return the number of leading eigenpairs that a fit of k components needs, computed once."""
         return k
 
 
@@ -302,7 +302,7 @@ class JointSolver(Solver):
         op : Operator
         k : int
         starts : ndarray of shape (n_starts, k, p)
-            Starting loadings, one row per component. The first start is PCA's loadings.
+            Starting loadings, one row per component. The first start contains the PCA loadings.
         rng : numpy Generator
             For solvers with random steps.
         """
@@ -314,25 +314,25 @@ class BatchSolver(JointSolver):
     @property
     @abstractmethod
     def learns(self) -> bool:
-        """Whether fits of other data sets are as good starts as more starts from the data."""
+        """Whether fits of other data sets are as good as additional starts from the data."""
 
     @abstractmethod
     def batch(self, p: int) -> int:
-        """Return how many data sets of p variables `nearby_optima` fits at once."""
+        """Return the number of data sets of p variables that `nearby_optima` fits at once."""
 
     @abstractmethod
     def data_starts(
         self, op: Operator, k: int, rng: np.random.Generator, beside_fit: bool = False
     ) -> list[np.ndarray]:
-        """Return starts of a search on one data set that depend on these data alone, each (p, k).
+        """Return starts of a search on one data set that depend only on these data, each of shape (p, k).
 
-        Some are to be rotated, by `simplified`. With `beside_fit` the search also starts from the fit of the
-        data of which these are a draw, and there may be fewer starts.
+        Some starts must afterwards be rotated by `simplified`. With `beside_fit`, the search also starts from
+        the fit of the data from which this data set was drawn, and there may be fewer starts.
         """
 
     @abstractmethod
     def simplified(self, starts: Sequence[Sequence[np.ndarray]], offset: int) -> list[list[np.ndarray]]:
-        """Rotate starts of several data sets; `offset` is the number of starts before `data_starts`."""
+        """Rotate starts of several data sets; `offset` is the number of starts that precede `data_starts`."""
 
     @abstractmethod
     def nearby_optima(
@@ -344,27 +344,27 @@ class BatchSolver(JointSolver):
         only_best: bool = False,
         known_fits: Sequence[np.ndarray] = (),
     ) -> list[np.ndarray]:
-        """Return the best local optimum near given loadings, shape (p, k), for each of several data sets.
+        """Return, for each data set, the best local optimum near given loadings, shape (p, k).
 
         Parameters
         ----------
         ops : sequence of Operator
         starts : sequence of sequences of ndarray of shape (p, k)
         fixed : bool
-            Keep the supports of the starts.
+            Whether to keep the supports of the starts.
         like : ndarray of shape (p, k), optional
-            Loadings whose cardinalities are taken without `card`; by default the first start.
+            Loadings whose cardinalities are used if `card` is not given; by default the first start.
         only_best : bool
-            Whether exchanges of variables follow only from the best of the starts.
+            Whether exchanges of variables start only from the best starts.
         known_fits : sequence of ndarray of shape (p, k)
-            Fits of other data sets, of which those that are best on a data set are starts as well.
+            Fits of other data sets; the best of these on a data set are additional starts.
         """
 
 
 class ComponentSolver(Solver):
     """A solver of one component at a time; `spcastat.fit.run` deflates between components."""
 
-    #: The deflation before the next component; the default is the one that belongs to the method.
+    #: The deflation before the next component; the default is the published deflation of the method.
     deflation: str
 
     @abstractmethod

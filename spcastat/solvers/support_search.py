@@ -1,9 +1,10 @@
 """A deterministic search for the best support of one component.
 
-Power iterations truncated to the cardinality start from rows of S, since in a correlation matrix all
-one-variable starts tie, from eigenvectors and from pairs of variables. The best supports are improved by the
-exchanges of one variable that a lower bound ranks highest; the best of these by exchanges of one and of two
-variables until no exchange improves them. Where there are few supports, all are compared.
+Power iterations truncated to the cardinality start from rows of S (with a correlation matrix, all starts from
+single variables tie), from eigenvectors and from pairs of variables. The best supports are improved by the
+exchanges of one variable that a lower bound ranks highest. The best of the resulting supports are then
+improved by exchanges of one and of two variables until no exchange improves them. If there are few supports,
+all are compared.
 """
 
 from __future__ import annotations
@@ -20,39 +21,42 @@ from spcastat.linalg.eigenvectors import HALF_DIGITS, bordered_lower, first_max,
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.solvers.greedy import Growth
 
-#: The largest number of rows of S used as starts: those with the largest variances. In 90 problems of 300 to
-#: 1200 variables 1500 starts had values .005 % larger on average, and took 1.8 times as long.
+#: The largest number of rows of S used as starts, those with the largest variances. In 90 problems of 300 to
+#: 1200 variables, 1500 starts gave values .005 % larger on average and took 1.8 times as long.
 STARTING_ROWS = 400
-#: Eigenvectors used as starts. In 123 problems of 13 to 1500 variables the values with 8 were the same, but
-#: for one .98 % smaller, in 1.1 times the time.
+#: The number of eigenvectors used as starts. In 123 problems of 13 to 1500 variables, the values with 8 were
+#: the same except for one that was .98 % smaller, in 1.1 times the time.
 STARTING_EIGENVECTORS = 2
-#: The number of supports that ranked exchanges improve, and how many of these end where no exchange improves
-#: them. In 42 problems of 300 to 2300 variables, 28 of them noise, with 24 and 48 for 36 the search took .85
-#: and 1.2 of the time, and values were .04 % smaller and .05 % larger on average.
+#: The number of supports that ranked exchanges improve, and of supports that are then exchanged until no
+#: exchange improves them. In 42 problems of 300 to 2300 variables, 28 of them noise, the search with 24 and
+#: with 48 instead of 36 took .85 and 1.2 of the time, and values were .04 % smaller and .05 % larger on
+#: average.
 IMPROVED_SUPPORTS, POLISHED_SUPPORTS = 36, 4
-#: Supports that a quick search improves, without exchanges of two variables. In the same problems it took .57
-#: of the time, and lost .13 % on average.
+#: The number of supports that a quick search improves, without exchanges of two variables. In the same
+#: problems it took .57 of the time and lost .13 % on average.
 QUICKLY_IMPROVED = 12
 #: The largest number of steps of the truncated power iteration.
 POWER_ITERATIONS = 60
-#: Steps of the truncated power iteration that all starts make, and the number of starts that go on. In the
-#: same problems four steps gave no more on average, and took 1.04 (noise) to 1.4 times as long.
+#: The number of steps of the truncated power iteration for all starts, and the number of starts that
+#: continue. In the same problems, four steps gave no larger values on average and took 1.04 (noise) to 1.4
+#: times as long.
 FREE_STEPS, FRONT = 1, 60
-#: Smallest relative improvement by an exchange that counts.
+#: The smallest relative improvement that counts in an exchange.
 SUPPORT_GAIN = 1e-11
-#: The largest number of exchanges of one variable that are ranked by an eigenvalue, and of those for which
-#: the variance itself is computed.
+#: The largest number of exchanges of one variable that are ranked by an eigenvalue, and of exchanges for
+#: which the variance itself is computed.
 RAISING, VALUED_OF_RAISING = 500, 12
-#: Variables that may enter by a ranked exchange, and the exchanges of largest bound for which the variance is
-#: computed. In the same problems 1000 for 50 variables and 12 for 3 exchanges had the same values; with 1000
-#: the search took 1.5 times as long.
+#: The number of variables that may enter by a ranked exchange, and of exchanges, those of largest bound, for
+#: which the variance is computed. In the same problems, 1000 instead of 50 variables and 12 instead of 3
+#: exchanges gave the same values; with 1000 the search took 1.5 times as long.
 ENTERING, VALUED_OF_RANKED = 50, 3
-#: The largest number of entries of all submatrices of S, with which all supports are compared. For five of 13
-#: variables that takes 1 ms and the search 26 ms, for four of 20 variables of noise 8 and 10 ms.
+#: All supports are compared if their submatrices of S have at most this many entries in total. For five of 13
+#: variables the comparison takes 1 ms and the search 26 ms; for four of 20 variables of noise, 8 and 10 ms.
 COMPARED_ENTRIES = 100_000
-#: Supports that are compared first.
+#: The number of supports that are compared first.
 COMPARED_FIRST = 50
-#: Exchanges of two variables need matrices of order p; with more variables only the most promising are tried.
+#: Exchanges of two variables need matrices of order p; with more variables than this, only the most promising
+#: ones are tried.
 PAIR_ORDER = 600
 
 Keep = Callable[[], bool]
@@ -73,9 +77,9 @@ def best_support(
     S : ndarray of shape (p, p) or Operator
         Symmetric positive semidefinite, up to rounding.
     c : int
-        From 1 to p.
+        Number of variables in a support, from 1 to p.
     running : callable or None
-        Called from time to time; if it returns False, the best support so far is returned.
+        Called between steps; if it returns False, the best support so far is returned.
     improved : int
         The largest number of supports that exchanges improve.
     pairs : bool
@@ -86,7 +90,7 @@ def best_support(
     value : float
         The largest eigenvalue of S[J, J].
     support : ndarray of int, shape (c,)
-        J in ascending order. Of supports that tie, the first one found, so that results are reproducible.
+        J in ascending order. If supports tie, the first one found, so that results are reproducible.
     """
     op = _in_memory(S)
     go_on: Keep = running or (lambda: True)
@@ -116,13 +120,13 @@ def best_support(
 
 
 def improve_support(S: np.ndarray | Operator, support: np.ndarray, c: int) -> np.ndarray:
-    """Extend `support` to `c` variables greedily, then exchange one or two until no exchange improves it.
+    """Extend `support` to `c` variables greedily, then exchange one or two until nothing improves it.
 
     Parameters
     ----------
     S : ndarray of shape (p, p) or Operator
     support : ndarray of int
-        At least one and at most c variables.
+        The initial support, with at least one and at most c variables.
     c : int
 
     Returns
@@ -135,22 +139,22 @@ def improve_support(S: np.ndarray | Operator, support: np.ndarray, c: int) -> np
 
 
 def _in_memory(S: np.ndarray | Operator) -> Gram:
-    """Return the operator of a covariance matrix in memory; this one if it is."""
+    """Return an operator with the covariance matrix in memory, S itself if possible."""
     if isinstance(S, Gram):
         return S
     return S.with_matrix() if isinstance(S, Operator) else Gram(S)
 
 
 def few_supports(p: int, c: int) -> bool:
-    """Return whether all supports of c of p variables are compared."""
+    """Return whether supports of c of p variables are few enough to compare all."""
     return comb(p, c) * c**2 <= COMPARED_ENTRIES
 
 
 def _best_of_all(op: Gram, c: int) -> tuple[float, np.ndarray]:
-    """Return the largest eigenvalue on all supports of c variables, and its support; of ties the first.
+    """Return the largest eigenvalue on all supports of c variables, and the first support with it.
 
-    An eigenvalue is at most the Frobenius norm. Supports whose norm is below a value of the COMPARED_FIRST
-    supports of largest norm are left out.
+    An eigenvalue is at most the Frobenius norm. Supports whose norm is below the largest eigenvalue of the
+    COMPARED_FIRST supports with the largest norms are skipped.
     """
     S = op.block(np.arange(op.p))
     members = np.fromiter(chain.from_iterable(combinations(range(op.p), c)), int)
@@ -180,20 +184,20 @@ class _Pool:
             self.values.update(zip(new_keys, _values(self.op, np.array(new_keys)).tolist(), strict=True))
 
     def top_supports(self, count: int) -> list[np.ndarray]:
-        """Return the supports with the largest values; ties in the order in which they were added."""
+        """Return the supports with the largest values; tied supports are in the order of addition."""
         level = max(self.values.values()) or 1.0
         rounded = {key: round(value / level, 10) for key, value in self.values.items()}
         return [np.array(key) for key in sorted(rounded, key=lambda key: -rounded[key])[:count]]
 
 
 def _values(op: Gram, supports: np.ndarray) -> np.ndarray:
-    """Return the leading eigenvalue of S on each of the `supports`, which have shape (m, c)."""
+    """Return the leading eigenvalue of S on each of the supports, shape (m, c)."""
     parts = [supports[part] for part in blocks(len(supports), supports.shape[1] ** 2, CACHED)]
     return np.concatenate([np.linalg.eigvalsh(symmetric(_blocks(op, J, J)))[:, -1] for J in parts])
 
 
 def _blocks(op: Gram, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the covariances of variables, shapes (m, r) and (m, c), for each of the m: shape (m, r, c)."""
+    """Return the blocks of S, shape (m, r, c), for rows of shape (m, r) and columns of shape (m, c)."""
     return np.asarray(op.S[rows[:, :, None], columns[:, None, :]])
 
 
@@ -215,7 +219,7 @@ def _starts(op: Gram, variances: np.ndarray) -> Iterator[np.ndarray]:
 def _truncated_power(op: Gram, starts: np.ndarray, c: int, go_on: Keep) -> np.ndarray:
     """Return the supports, shape (m, c), at which truncated power iterations from the rows of `starts` end.
 
-    All iterations make FREE_STEPS; then only the FRONT of largest variance go on.
+    All iterations take FREE_STEPS steps; then only the FRONT iterations with the largest variances continue.
     """
     supports, loadings = _truncated(starts, c)
     final_supports = []
@@ -239,13 +243,13 @@ def _truncated_power(op: Gram, starts: np.ndarray, c: int, go_on: Keep) -> np.nd
 
 
 def _truncated(vectors: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of the `c` largest entries of each row, ascending, and them as unit vectors."""
+    """Return the places of the `c` largest entries of each row, ascending, and these entries scaled."""
     supports = np.nonzero(top(np.abs(vectors).T, c).T)[1].reshape(len(vectors), c)
     return supports, unit(np.take_along_axis(vectors, supports, axis=1).T).T
 
 
 def _products(op: Gram, supports: np.ndarray, loadings: np.ndarray) -> np.ndarray:
-    """Return S v for each of the vectors v with these nonzeros, shape (m, p)."""
+    """Return S v, shape (m, p), for the vectors v with these supports and loadings."""
     m, c = supports.shape
     if 4 * c < op.p:
         first_places = np.arange(0, m * c + 1, c)
@@ -265,9 +269,9 @@ Step = Callable[[Gram, np.ndarray, np.ndarray, np.ndarray], Sequence[Exchange | 
 def _climbed(
     step: Step, op: Gram, variances: np.ndarray, top_supports: list[np.ndarray], go_on: Keep
 ) -> np.ndarray:
-    """Exchange one variable of each support until the step improves none; return the ends, shape (m, c).
+    """Exchange single variables of each support until no step improves it; return the ends, (m, c).
 
-    A support ends early where another one was before.
+    A support stops early if it reaches a support that another one has visited.
     """
     supports = np.array(top_supports)
     values = _values(op, supports)
@@ -295,9 +299,10 @@ def _climbed(
 def _polish(
     op: Gram, variances: np.ndarray, support: np.ndarray, go_on: Keep, visited: set[tuple[int, ...]]
 ) -> np.ndarray:
-    """Exchange one variable, or two if that does not improve, until nothing improves.
+    """Exchange one variable, or two if one does not improve the support, until nothing improves it.
 
-    Stops early at a support in `visited`, which was improved before; new supports are added to `visited`.
+    The function stops early at a support in `visited`, which was improved before; new supports are added to
+    `visited`.
     """
     value = float(_values(op, support[None])[0])
     while go_on() and tuple(support.tolist()) not in visited:
@@ -314,13 +319,14 @@ def _polish(
 def _ranked_exchanges(
     op: Gram, variances: np.ndarray, supports: np.ndarray, values: np.ndarray
 ) -> Sequence[Exchange | None]:
-    """Return each support, shape (m, c), after the best of the exchanges that a lower bound ranks highest.
+    """Return each support, shape (m, c), after the best exchange among those with the largest bounds.
 
-    Let v be the leading eigenvector on a support. Without variable i its other entries, as a unit vector u,
-    have the variance q = u'Su; with variable f instead, the leading eigenvalue is at least that of [[q, b],
-    [b, d]], with b the covariance of u and f and d the variance of f. An exchange that improves the support
-    may not be among the VALUED_OF_RANKED of largest bound, of the ENTERING variables of largest covariance
-    with the component.
+    Let v be the leading eigenvector on a support. Without variable i, its other entries, scaled to a unit
+    vector u, have the variance q = u'Su. With variable f instead, the leading eigenvalue is at least the
+    leading eigenvalue of [[q, b], [b, d]], where b is the covariance of u and f, and d is the variance of f.
+    Variances are computed only for the VALUED_OF_RANKED exchanges with the largest bounds, of the ENTERING
+    variables with the largest covariances with the component, so an exchange that improves the support may be
+    missed.
     """
     m, c = supports.shape
     v = np.linalg.eigh(symmetric(_blocks(op, supports, supports)))[1][:, :, -1]
@@ -349,9 +355,9 @@ def _best_exchanges(
 ) -> Sequence[Exchange | None]:
     """Return each support, shape (m, c), after its best exchange of one variable, and its new value.
 
-    It is None if no exchange improves the support. Exchanges are tested all at once by `_gains`; only those
-    that raise the value, at most RAISING of a support, are ranked by a lower bound on the new eigenvalue, and
-    VALUED_OF_RAISING are computed.
+    The entry is None if no exchange improves a support. `_gains` tests all exchanges at once. At most RAISING
+    exchanges of a support that raise the value are ranked by a lower bound on the new eigenvalue, and the
+    variance is computed for VALUED_OF_RAISING of them.
     """
     slices = list(blocks(len(supports), op.p * supports.shape[1], CACHED))
     if len(slices) > 1:
@@ -384,7 +390,7 @@ def _best_exchanges(
 
 
 def _best_of(trials: np.ndarray, trial_values: np.ndarray, value: float) -> Exchange | None:
-    """Return the best of the supports `trials`, shape (t, c), if it is better than `value`."""
+    """Return the best of the supports `trials`, shape (t, c), if its value exceeds `value`, else None."""
     if not len(trials):
         return None
     best_index = first_max(trial_values)
@@ -394,7 +400,7 @@ def _best_of(trials: np.ndarray, trial_values: np.ndarray, value: float) -> Exch
 
 
 def _covariances(op: Gram, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of S on each support, shape (m, c, p), and the variables outside, (m, p - c)."""
+    """Return the rows of S for each support, shape (m, c, p), and the other variables, (m, p - c)."""
     m, c = supports.shape
     is_free = np.ones((m, op.p), dtype=bool)
     np.put_along_axis(is_free, supports, False, axis=1)
@@ -402,13 +408,13 @@ def _covariances(op: Gram, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _remaining_positions(c: int) -> np.ndarray:
-    """Return the positions but i, in row i, shape (c, c - 1)."""
+    """Return an array, shape (c, c - 1), whose row i contains all positions except i."""
     positions = np.arange(c - 1)
     return positions + (positions >= np.arange(c)[:, None])
 
 
 def _raising(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where `gains`, shape (m, c, f), are positive: for each of the m, the RAISING largest at most."""
+    """Return the indices of positive `gains`, shape (m, c, f), at most the RAISING largest of each m."""
     places = []
     for number, table in enumerate(gains):
         out, into = np.nonzero(table > 0.0)
@@ -421,17 +427,17 @@ def _raising(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _gains(block: np.ndarray, borders: np.ndarray, corner: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return what is positive for the exchanges of variable i for variable f that raise the eigenvalue.
+    """Return gains that are positive if replacing variable i by variable f raises the eigenvalue.
 
-    Let B be `block` without variable i, b the border and d the corner of f, and t slightly more than `value`.
-    [[B, b], [b', d]] has an eigenvalue above t if and only if d + b' (t - B)^-1 b > t. The inverses of all t
-    - B follow from that of t - block by removing a row and a column; the part of the leading eigenvector,
-    which is nearly singular, is kept apart.
+    Let B be `block` without variable i, b and d the entries of `borders` and `corner` for f, and t slightly
+    more than the entry of `values`. The matrix [[B, b], [b', d]] has an eigenvalue above t if and only if d +
+    b' (t - B)^-1 b > t. The inverses of all matrices t - B follow from the inverse of t - block by removing a
+    row and a column. The term of the leading eigenvector, which is nearly singular, is treated separately.
 
     Parameters
     ----------
     block : ndarray of shape (m, c, c)
-        S on each of the supports, with largest eigenvalues `values`.
+        The blocks of S on the supports, with largest eigenvalues `values`.
     borders : ndarray of shape (m, c, f)
         Covariances of the support and the other variables.
     corner : ndarray of shape (m, f)
@@ -464,7 +470,7 @@ def _pair_exchange(
     value: float,
     go_on: Keep,
 ) -> tuple[np.ndarray, float] | None:
-    """Replace two variables of the support; return the better support and its value, or None without one.
+    """Replace two variables of the support; return a better support and its value, or None.
 
     Let R be the variables that remain, F those outside the support, and T = S_FF + S_FR (value I - S_RR)^-1
     S_RF. Adding a and b of F raises the value if (value - T_aa)(value - T_bb) < T_ab^2.

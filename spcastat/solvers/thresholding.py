@@ -2,12 +2,13 @@
 
 Cadima and Jolliffe (1995), "Loadings and correlations in the interpretation of principal components",
 discuss simple thresholding and its dangers; Jolliffe (1995), "Rotation of principal components: choice of
-normalization constraints", discusses what rotation does to eigenvectors of unit length and to eigenvectors
-scaled by the roots of their eigenvalues. Sparse methods are compared with this informal practice.
+normalization constraints", discusses the effects of rotation on eigenvectors of unit length and on
+eigenvectors scaled by the square roots of their eigenvalues. Sparse methods are compared with this informal
+practice.
 
 On given supports the problem is smooth, but sweeps and power steps converge linearly, at a rate that depends
 on the data. Quasi-Newton steps solve it until rounding hides a change of the value, which gives half of the
-digits of the loadings; Newton steps, which need the slope only, give the others.
+digits of the loadings; Newton steps, which need only the gradient, give the other half.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from spcastat.solvers.solver import JointSolver, Solution
 # --- thresholded and rotated loadings -------------------------------------------------------------
 
 
-#: Steps of varimax end where no loading changes by this share of the largest: ties are decided at 1e-10.
+#: Varimax iterations end when no loading changes by this share of the largest; ties are decided at 1e-10.
 STILL = 1e-13
-#: The largest number of these steps.
+#: The largest number of varimax iterations.
 MOST_TURNS = 1000
 
 
@@ -49,7 +50,7 @@ class Threshold(JointSolver):
     Attributes
     ----------
     card : tuple of int or None
-        The number of loadings kept in each component: the largest in absolute value.
+        The number of loadings kept in each component, the largest in absolute value.
     threshold : tuple of float or None
         Loadings of at least this absolute value are kept; from 0 to 1, since loadings have unit length.
     """
@@ -65,7 +66,7 @@ class Threshold(JointSolver):
         return self._solution(op, unit(np.where(marks, V, 0.0)), np.abs(V), marks)
 
     def _marks(self, V: np.ndarray, size: np.ndarray) -> np.ndarray:
-        """Return which loadings are kept: the largest of V, or those of at least a given `size`."""
+        """Return a mask of the kept loadings: the largest of V, or the ones with large enough `size`."""
         if self.card is not None:
             columns = [hard(v[:, None], card)[:, 0] != 0 for v, card in zip(V.T, self.card, strict=True)]
             return np.column_stack(columns)
@@ -89,17 +90,17 @@ class Threshold(JointSolver):
 class Rotate(Threshold):
     """Rotation of the PCA loadings towards simple structure, thresholding, and a fit on these supports.
 
-    The k eigenvectors, scaled by the roots of their eigenvalues, are rotated by varimax with Kaiser's
+    The k eigenvectors, scaled by the square roots of their eigenvalues, are rotated by varimax with Kaiser's
     normalisation. The components are ordered by their sums of squared rotated loadings, and a sequence of
-    cardinalities refers to that order. A cardinality keeps the largest loadings; a threshold keeps the
-    variables with at least that correlation with the component. If no loading is cut, the components are the
-    rotated ones.
+    cardinalities refers to this order. A cardinality keeps the largest loadings; a threshold keeps the
+    variables with at least this correlation with the component. If no loading is set to zero, the result is
+    the rotated components.
 
     Attributes
     ----------
     refit : bool
-        Whether the loadings that are left are replaced by the best on their supports, for adjusted variance;
-        False scales them to unit length.
+        Whether the remaining loadings are replaced by the best loadings on their supports, for adjusted
+        variance; if False, they are only scaled to unit length.
     """
 
     refit: bool = True
@@ -119,7 +120,7 @@ class Rotate(Threshold):
 
 
 def _by_varimax(A: np.ndarray) -> np.ndarray:
-    """Return loadings, shape (p, k), rotated by varimax with variables of equal communality, to rounding."""
+    """Return loadings, shape (p, k), rotated by varimax with Kaiser's normalisation, up to rounding."""
     if A.shape[1] == 1:
         return A
     length = np.linalg.norm(A, axis=1, keepdims=True)
@@ -151,9 +152,10 @@ class PCA(JointSolver):
 
 #: The largest number of quasi-Newton steps.
 MOST_STEPS = 500
-#: With more nonzeros the matrix of second derivatives would be large, and Newton steps are left out.
+#: With more nonzeros than this, the matrix of second derivatives would be large, and Newton steps are
+#: omitted.
 NEWTON_NONZEROS = 400
-#: Steps of the central differences of gradients, for loadings of unit length.
+#: The step of the central differences of gradients, for loadings of unit length.
 DIFFERENCE = 1e-6
 
 
@@ -197,7 +199,7 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False, steps: int = MOST_
 
 
 def _of_variables(op: Operator, used: np.ndarray) -> Operator:
-    """Return the operator of some variables, as their covariance matrix where that is small."""
+    """Return the operator restricted to some variables, as their covariance matrix if that is small."""
     view: Operator = op.take(used)
     if used.size <= GRAM_ORDER and not (isinstance(op, Rows) and 2 * op.n < used.size):
         return Gram(symmetric(view.block(np.arange(used.size))))
@@ -205,7 +207,7 @@ def _of_variables(op: Operator, used: np.ndarray) -> Operator:
 
 
 def of_adjusted_variance(op: Operator, V: np.ndarray) -> np.ndarray:
-    """Return the loadings of largest adjusted variance on the supports of `V` that an ascent from V reaches.
+    """Return loadings on the supports of `V` after an ascent of the adjusted variance from V.
 
     Parameters
     ----------
@@ -233,10 +235,10 @@ def of_adjusted_variance(op: Operator, V: np.ndarray) -> np.ndarray:
 
 
 def adjusted(op: Operator, V: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the sum of the adjusted variances of unit columns V, and its gradient without a part along them.
+    """Return the sum of adjusted variances of unit columns V, and its gradient orthogonal to each column.
 
-    With C unit upper triangular, such that the columns of XVC are uncorrelated, C'V'SVC has the adjusted
-    variances, and the gradient is 2 SVCC'.
+    With C unit upper triangular such that the columns of XVC are uncorrelated, the diagonal of C'V'SVC
+    contains the adjusted variances, and the gradient is 2 SVCC'.
     """
     SV = op.dot(V)
     G = symmetric(V.T @ SV)
@@ -280,8 +282,8 @@ def _ascended(
 ) -> np.ndarray:
     """Return unit columns on the supports of W, at which quasi-Newton steps from W end.
 
-    `function` returns the variance that unit columns explain, a part of `total`, and its gradient. W itself
-    is returned where the gradient is zero, so that steps would follow rounding errors.
+    `function` returns the variance that unit columns explain, out of `total`, and its gradient. W itself is
+    returned if the gradient is zero, since steps would then follow rounding errors.
     """
     nonzero = np.nonzero(W)
     point = np.zeros(W.shape)
@@ -289,7 +291,7 @@ def _ascended(
     def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
         point[nonzero] = x
         lengths = np.linalg.norm(point, axis=0)
-        value, gradient = function(point / lengths)  # does not depend on the lengths of columns
+        value, gradient = function(point / lengths)  # the value does not depend on the lengths of columns
         return -value / total, -(gradient / lengths)[nonzero] / total
 
     x = W[nonzero]
@@ -317,8 +319,8 @@ def _by_newton(S: np.ndarray, V: np.ndarray) -> np.ndarray:
 def _by_differences(function: Callable[[np.ndarray], tuple[float, np.ndarray]], V: np.ndarray) -> np.ndarray:
     """Return unit columns V after Newton steps on their supports, as long as each step halves the slope.
 
-    Values alone determine loadings to the root of the rounding only. The second derivatives are central
-    differences of the gradients that `function` returns for unit columns.
+    Values alone determine loadings only to the square root of the rounding error. The second derivatives are
+    central differences of the gradients that `function` returns for unit columns.
     """
     nonzero = np.nonzero(V)
 
@@ -336,7 +338,7 @@ def _by_differences(function: Callable[[np.ndarray], tuple[float, np.ndarray]], 
         curvature = np.array([(at(x + step)[2] - at(x - step)[2]) / (2.0 * DIFFERENCE) for step in steps])
         columns = np.zeros((len(x), V.shape[1]))
         columns[np.arange(len(x)), nonzero[1]] = x
-        # no part along the columns, on whose lengths the value does not depend
+        # no component along the columns, as the value does not depend on their lengths
         projection = np.eye(len(x)) - columns @ columns.T
         curvature = projection @ symmetric(curvature) @ projection
         curvature -= np.abs(np.diag(curvature)).max() * columns @ columns.T
@@ -356,7 +358,7 @@ def _newton_step(S: np.ndarray, V: np.ndarray, gradient: np.ndarray) -> np.ndarr
 
         H_ij (S - SVP' - PV'S + VWV')_ab - W_ij (I - VP')_ab - P_bi E_aj - E_bi P_aj .
 
-    The step has no part in directions in which the value is flat, where the loadings are not unique.
+    The step has no component in directions in which the value is flat and the loadings are not unique.
     """
     rows, owner = np.nonzero(V)
     H = np.linalg.inv(V.T @ V)
@@ -371,7 +373,7 @@ def _newton_step(S: np.ndarray, V: np.ndarray, gradient: np.ndarray) -> np.ndarr
         - outer_products
         - outer_products.T
     )
-    # The value does not depend on the lengths of the columns, so that K has no part along them.
+    # The value does not depend on the lengths of the columns, so K has no component along them.
     columns = np.zeros((len(rows), V.shape[1]))
     columns[np.arange(len(rows)), owner] = V[rows, owner]
     K -= columns @ (columns.T @ K)
@@ -383,7 +385,7 @@ def _newton_step(S: np.ndarray, V: np.ndarray, gradient: np.ndarray) -> np.ndarr
 
 
 def _ascent(A: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """Return A^-1 slope, without a part in directions in which A is flat or negative."""
+    """Return A^-1 slope, without components in directions in which A is zero or negative."""
     try:
         pivots = np.diag(np.linalg.cholesky(A)) ** 2
         if pivots.min() > RELATIVE * pivots.max():
