@@ -151,8 +151,8 @@ def _pairs(criterion: Criterion) -> list[tuple[int, int]]:
 
 
 #: With more than ALL_ROWS_LIMIT variables, a component is started from the START_ROWS rows with the largest
-#: variance and from the same number of random rows. With more than 300 variables these numbers decrease to
-#: START_ROWS_LEAST at the least, so that about START_ROWS_WORK matrix entries are examined for each.
+#: variance and from the same number of random rows. With more than 300 variables these numbers decrease, to
+#: no less than START_ROWS_LEAST, so that about START_ROWS_WORK matrix entries are examined for each.
 ALL_ROWS_LIMIT, START_ROWS, START_ROWS_LEAST, START_ROWS_WORK = 100, 25, 10, 7500
 
 

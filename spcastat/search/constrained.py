@@ -285,7 +285,7 @@ class _ConstrainedSearch:
     def result(self) -> ConstrainedFit:
         if not self.values:
             raise ComponentsError(
-                f"constraint={self.constraint.name!r} was given with card={list(self.cards)}, and no such "
+                f"constraint={self.constraint.name!r} was given with card={list(self.cards)}, but no such "
                 f"components with {self.constraint.label} were found: give larger cards or fewer components. "
                 "Such components always exist for cards of at least 1, 2, 3, ...."
             )

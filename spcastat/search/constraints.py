@@ -63,9 +63,9 @@ class Constraint:
         if not self.leaves_freedom(cards) and S.all():
             ratios, pairs = _ratios_and_pairs(cards)
             raise ComponentsError(
-                f"constraint={self.name!r} was given with card={list(cards)}, and no such scores are "
-                f"uncorrelated: {plural(sum(cards), 'loading')} have {plural(ratios, 'free ratio')}, and "
-                f"{plural(pairs, 'pair')} of scores must be uncorrelated. Give larger cards or fewer "
+                f"constraint={self.name!r} was given with card={list(cards)}, but no such components have "
+                f"uncorrelated scores: {plural(sum(cards), 'loading')} have {plural(ratios, 'free ratio')}, "
+                f"and {plural(pairs, 'pair')} of scores must be uncorrelated. Give larger cards or fewer "
                 "components; cards of 1, 2, 3, ... or more always have uncorrelated scores."
             )
 

@@ -127,7 +127,7 @@ class SupportRule:
         None is returned if no disjoint supports are allowed. This is an assignment problem in which every
         nonzero is a slot for one variable.
         """
-        from scipy.optimize import linear_sum_assignment  # imported late, as few rules need it
+        from scipy.optimize import linear_sum_assignment  # imported here, as few rules need it
 
         seats = np.repeat(np.arange(len(cards)), cards)
         if len(seats) > gains.shape[1]:
@@ -420,8 +420,8 @@ class Criterion(ABC):
     def fits(self, places: np.ndarray, x: np.ndarray, of: np.ndarray | None = None) -> Fits:
         """Return fits with given supports and loadings, which are scaled to unit length.
 
-        `of` contains the number of the covariance matrix for each fit if there are several; by default it is
-        0.
+        `of` contains the number of the covariance matrix for each fit; by default all fits use the first
+        matrix.
         """
         B = len(places)
         of = np.zeros(B, dtype=int) if of is None else of
@@ -691,7 +691,7 @@ class Adjusted(Criterion):
 def inverse_factor(G: np.ndarray, jitter: float = matrices.JITTER) -> tuple[np.ndarray, np.ndarray]:
     """Return the inverse of the lower Cholesky factor of G, shape (..., k, k), and the factor's diagonal.
 
-    Components without loadings have zeros.
+    Both are zero for components without loadings.
     """
     L, size, present = matrices.factor(G, jitter)
     root = np.linalg.inv(L) / size[..., None, :] * present[..., None, :]
@@ -824,8 +824,8 @@ class Reconstruction(Projected):
 def inverse_of_gram(G: np.ndarray) -> np.ndarray:
     """Return R'R for the R of `inverse_root`, which is G^-1 if no column depends on earlier columns.
 
-    In that case this takes .6 of the time of R. The squared lengths of the rows of R add up to the trace of
-    R'R.
+    In that case this takes .6 of the time of computing R. The squared lengths of the rows of R add up to the
+    trace.
     """
     diagonal = G.diagonal(axis1=-2, axis2=-1)
     if diagonal.min(initial=1.0) > matrices.TINY:
@@ -847,9 +847,9 @@ def inverse_of_gram(G: np.ndarray) -> np.ndarray:
 def inverse_root(G: np.ndarray, jitter: float = matrices.JITTER) -> np.ndarray:
     """Return R with R'R = G^-1; columns that depend on earlier columns are left out.
 
-    If G is scaled to correlations, rounding errors in N are multiplied by the squared lengths of the rows of
-    R in the trace of R N R', so this length determines which columns count as dependent. One small pivot may
-    make all later rows long, so only the first such column is left out at a time.
+    If G is scaled to correlations, rounding errors in N change the trace of R N R' in proportion to the
+    squared lengths of the rows of R, so these lengths determine which columns count as dependent. One small
+    pivot may make all later rows long, so only the first such column is left out at a time.
     """
     L, size, present = matrices.factor(G, jitter)
     root = np.linalg.inv(L)

@@ -221,8 +221,8 @@ def _of_variables(criterion: Criterion, places: np.ndarray, x: np.ndarray) -> np
 # --- nonnegative loadings ------------------------------------------------------------------------
 
 
-#: The number of the best choices of supports that get ascents from random loadings, and of these ascents per
-#: choice.
+#: The number of the best choices of supports for which ascents start from random loadings, and the number of
+#: these ascents for each choice.
 PROMISING_SUPPORTS, RANDOM_LOADINGS = 1_000, 4
 #: Added to the inner products of unit loadings, so that their matrix is invertible if loadings are dependent.
 #: With 1e-12, values of nearly equal components were mostly rounding error and displaced other fits.
@@ -243,7 +243,7 @@ CONTRAST_STEPS = 40
 NEGLIGIBLE_SHARE = 1e-7
 #: The length of the longest step along the gradient, and the inverse of the shortest length.
 LONGEST = 1e6
-#: A step is shortened by the factor SHORTER if it does not exceed the lowest of the last REMEMBERED_STEPS
+#: A step is shortened by the factor SHORTER if its value is below the lowest of the last REMEMBERED_STEPS
 #: values.
 SHORTER, REMEMBERED_STEPS = 0.25, 4
 
@@ -461,8 +461,8 @@ class _NonnegativeProblem:
     ) -> _Ends:
         """Return the ends of ascents by projected steps along the gradient.
 
-        Steps have Barzilai-Borwein lengths, and each must exceed the lowest of the last values (Birgin,
-        Martinez and Raydan, 2000).
+        Steps have Barzilai-Borwein lengths. The value after a step must not be below the lowest of the last
+        values (Birgin, Martinez and Raydan, 2000).
         """
         own_blocks = self._blocks(places)
         x = self._projected(x, lower, upper)

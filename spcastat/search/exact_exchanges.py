@@ -1,6 +1,6 @@
 """Exchanges of single variables under a constraint, ranked by a second-order model of their values.
 
-To second order a change d of the loadings x, with the linear constraints J'd = 0, changes half the value by
+To second order, a change d of the loadings x, with the linear constraints J'd = 0, changes half the value by
 g'd + d'W d / 2, where g and W are derivatives of the Lagrangian. When variable b replaces variable a in one
 component, d_a = -x_a, while d_b and all other loadings, in all components, are free. The matrix K = [[W, J],
 [J', 0]] is inverted once for each fit; an exchange adds a row and column for b and another for the equation
@@ -147,7 +147,7 @@ class _ModelsOfExchanges:
     curvature: np.ndarray
 
     def changes(self, leaving: np.ndarray) -> np.ndarray:
-        """Return the change of the value if a loading becomes zero, shape (n, R, c), for c loadings."""
+        """Return the changes of the value, shape (n, R, c), if one of c loadings `leaving` becomes zero."""
         diagonal = np.einsum("bii->bi", self.model.inverse)[:, None, leaving]
         present = self.model.x[:, None, leaving]
         force, new_loading = self._forces(self.solved[:, :, leaving], diagonal, present)

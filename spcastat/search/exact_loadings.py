@@ -88,7 +88,7 @@ class ExactLoadings:
         x : ndarray of shape (n, N)
             Loadings, of unit length in each component.
         values : ndarray of shape (n,)
-            Minus infinity if no loadings that meet the constraint were found.
+            The objective; minus infinity if no loadings that meet the constraint were found.
         slopes : ndarray of shape (n,)
             The length of the gradient along the constraints, as a share of the length of the gradient.
         """
@@ -178,7 +178,7 @@ class Problem:
         return _PairProducts(self, x).violations()
 
     def returned(self, x: np.ndarray, returns: int, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return loadings near x that meet the constraints, and a mask of the fits for which they do.
+        """Return loadings near x, and a mask of the fits in which they meet the constraints.
 
         No further step is taken once violations are at most `tolerance`.
         """

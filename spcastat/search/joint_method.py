@@ -134,7 +134,7 @@ class Joint(BatchSolver):
     @property
     def learns(self) -> bool:
         """True for adjusted variance, unless components are disjoint or constrained."""
-        # least squares, draws of the wine data: .035 % lost with fits of other draws, .005 % with 28 starts
+        # for least squares, draws of wine lost .035 % with fits of other draws, and .005 % with 28 starts
         is_free = not self.disjoint and self.constraint is None
         return is_free and OBJECTIVES[self.objective].ordered
 
@@ -218,8 +218,8 @@ class Joint(BatchSolver):
 
         result = result_for(self.objective)
         if result.value >= EVERYTHING:
-            # if many loadings explain all variance, take the loadings of largest adjusted variance if they
-            # do, too
+            # if many loadings explain all variance, prefer those of largest adjusted variance if they also
+            # explain all
             V = result_for(ADJUSTED.name).V
             if OBJECTIVES[self.objective].measure(V, op)[-1] >= EVERYTHING:
                 result = replace(result, V=V)

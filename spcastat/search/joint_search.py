@@ -54,7 +54,7 @@ from spcastat.solvers.support_search import QUICKLY_IMPROVED, best_support
 
 #: With more variables than this, up to GRAM_LIMIT, a search for adjusted variance of several components first
 #: sweeps over all variables, as it does with more than GRAM_LIMIT. With 500 variables of four real tables
-#: this takes .6 of the time of climbs from all starts and loses up to .1 % (quick: .12 %).
+#: this takes .6 of the time of climbs from all starts and loses up to .1 % (.12 % in quick searches).
 SWEPT_FIRST = 300
 #: Sparse rows with more stored values than this are treated like rows on disk, since products are expensive.
 NONZEROS_LIMIT = 2_000_000

@@ -41,7 +41,7 @@ FOLLOWED = 6
 
 @dataclass(frozen=True)
 class Nonzeros:
-    """How many loadings may be nonzero.
+    """The numbers of loadings that may be nonzero.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def ascend(
     ----------
     S : Operator or ndarray of shape (p, p)
     P : ndarray of shape (s, p, k)
-        Starts.
+        The starts.
     nonzeros : Nonzeros, or ndarray of bool, shape (s, p, k)
         The numbers of nonzeros, or the supports.
     steps : int
@@ -228,7 +228,7 @@ def exchanged(
 def _best_exchange(
     S: Operator | np.ndarray, P: np.ndarray, A: np.ndarray, pairs: np.ndarray
 ) -> tuple[np.ndarray, float] | None:
-    """Return the best loadings after one of the exchanges, and their value; None without exchanges."""
+    """Return the best loadings after one of the exchanges, and their value; None if there are none."""
     if not len(pairs):
         return None
     k = P.shape[1]

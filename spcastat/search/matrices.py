@@ -68,7 +68,7 @@ RIDGE = 1e-9
 
 
 def entries_at(x: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the entries at `places` along the last axis; other axes have equal lengths.
+    """Return the entries of x at `places` along the last axis; the leading axes of both are equal.
 
     The result equals that of `numpy.take_along_axis`, which takes three times as long for a few dozen
     entries.
@@ -95,9 +95,10 @@ def largest(keys: np.ndarray, count: int) -> np.ndarray:
 
 
 def _highest(levels: np.ndarray, count: int) -> np.ndarray:
-    """Return the ascending indices of the `count` largest entries along the longer last axis.
+    """Return the ascending indices of the `count` largest entries along the last axis.
 
-    Partitioning the values and comparing once takes half of the time of `numpy.argpartition`.
+    The last axis must have more than `count` entries. Partitioning the values and comparing once takes half
+    of the time of `numpy.argpartition`.
     """
     m = levels.shape[-1]
     if count == 0:
@@ -124,11 +125,10 @@ def ranked_entries(keys: np.ndarray, count: int) -> np.ndarray:
 
 
 def hard(W: np.ndarray, card: int, counts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the largest absolute entries along the last axis, and scaled entries.
+    """Return the indices of the largest absolute entries along the last axis, and these as unit vectors.
 
-    The entries are scaled to unit length. `counts`, shape (B,), is the number of entries of each W[b] that
-    are kept; the others are set to zero. A row of zeros becomes the first unit vector, as any direction is
-    equally good.
+    `counts`, shape (B,), is the number of entries of each W[b] that are kept; the others are set to zero. A
+    row of zeros becomes the first unit vector, as any direction is equally good.
     """
     places = largest(np.abs(W), card)
     x = entries_at(W, places)

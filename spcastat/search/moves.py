@@ -284,7 +284,7 @@ def exchange_values(parts: matrices.Bordered, spectrum: matrices.Spectrum) -> np
     parts : Bordered
         Any of the c variables of the support may be replaced by any of the w other variables.
     spectrum : Spectrum
-        That of `parts`.
+        The spectrum of `parts`.
 
     Notes
     -----

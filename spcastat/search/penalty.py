@@ -189,7 +189,7 @@ class Sweeps:
         The data, with p variables.
     target : VarianceTarget
     total : float
-        The total variance of all variables, which may be more than the variables of `op`.
+        The total variance of all variables, which may exceed the total variance of `op`.
     rule : SupportRule, optional
         The rule whose forced variables are included and whose forbidden variables are not.
     """

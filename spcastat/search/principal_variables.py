@@ -64,7 +64,7 @@ def top_sum(A: np.ndarray, k: int) -> np.ndarray:
 
 
 def combinations_of(S: np.ndarray, U: Sequence[int]) -> np.ndarray:
-    """Return A, shape (m, r): r uncorrelated unit-variance combinations of the variables U, of rank r."""
+    """Return A, shape (m, r), for uncorrelated unit-variance combinations of the variables U of rank r."""
     sd = np.sqrt(np.diag(S)[list(U)])
     inverse = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0)
     values, vectors = np.linalg.eigh(S[np.ix_(U, U)] * np.outer(inverse, inverse))
@@ -233,7 +233,7 @@ class Selection:
                 yield g, [remaining for remaining in U if remaining != g]
 
     def exchanged(self, U: Sequence[int]) -> tuple[list[int], float]:
-        """Exchange single groups, each time with the largest gain, until no exchange gives a gain."""
+        """Exchange single groups, each time with the largest gain, until no exchange helps."""
         U = list(U)
         value = self.value(U)
         while True:

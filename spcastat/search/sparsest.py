@@ -264,7 +264,7 @@ def sparsest(
     Parameters
     ----------
     op : Operator
-        Of p variables, with positive total variance.
+        The data, with p variables and positive total variance.
     k : int
         Number of components, at most the rank.
     variance : float

@@ -496,7 +496,7 @@ def criterion_on(
 def _entering(
     op: Operator, V: np.ndarray, card: tuple[int, ...], objective: str, variables: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the outside variables that raise adjusted variance or PEV by an exchange, and S V / total."""
+    """Return the variables outside the set that raise the objective by an exchange, and S V / total."""
     supports = [_filled(v, c, variables) for v, c in zip(V.T, card, strict=True)]
     used = np.unique(np.concatenate(supports))
     matrix = Known(used, op.columns(used) / op.total, op.diagonal() / op.total)

@@ -341,7 +341,7 @@ class _GridSearch:
         if not scales.max() > 0:
             raise OptionError(
                 "The median absolute deviation of every variable is zero (after deflation), since too many "
-                "of its values are equal: leave such variables out, or leave method out."
+                "of its values are equal: remove such variables, or leave method out."
             )
 
     def columns(self, J: np.ndarray) -> np.ndarray:

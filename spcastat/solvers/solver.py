@@ -19,7 +19,7 @@ class Course(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def in_words(self, p: int) -> str:
-        """Return a sentence on the search; `p` is the number of variables."""
+        """Return a description of the search as text; `p` is the number of variables."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Constrained:
     without: float
 
     def in_words(self, p: int) -> str:
-        """Return a sentence on the search; `p` is the number of variables."""
+        """Return a description of the search as text; `p` is the number of variables."""
         return (
             f"reached by {self.hits} of {plural(self.settled_fits, 'fit')}; none of the most promising "
             "exchanges improves it"
@@ -82,7 +82,7 @@ class Grouping:
     proven: bool
 
     def in_words(self, p: int) -> str:
-        """Return a sentence on the search; `p` is the number of variables."""
+        """Return a description of the search as text; `p` is the number of variables."""
         groups = plural(self.groups, "group")
         if self.proven:
             return f"proven: no other partition into {groups} is better"
@@ -126,7 +126,7 @@ class Sparser:
     proven: bool
 
     def in_words(self, p: int) -> str:
-        """Return a sentence on the search; `p` is the number of variables."""
+        """Return a description of the search as text; `p` is the number of variables."""
         if self.proven:
             return "proven: there cannot be fewer nonzeros than one for each component"
         count = len(self.proposals)
