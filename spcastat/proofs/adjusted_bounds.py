@@ -190,7 +190,7 @@ class Sequence(Relaxed):
         return first_two_bounds(self._columns(roots, choices), threshold, running)
 
     def _columns(self, roots: list[Root], choices: np.ndarray) -> list[np.ndarray]:
-        """Return, for each component, the columns of F on its supports in B leaves, shape (B, d, c_j)."""
+        """Return, for each component, the columns of F for its support in each of B leaves, (B, d, c_j)."""
         supports = [np.stack([root.singles for root in roots])[:, [i]] for i in range(self.m)]
         supports += [self.supports[t][rows] for t, rows in enumerate(choices.T)]
         return [self.factor[:, places].transpose(1, 0, 2) for places in supports]

@@ -73,7 +73,7 @@ STEPS_PER_BOUND = 10
 #: Ratio of primal to dual step length; 2 worked best for random supports of pitprops.
 RATIO = 2.0
 #: The nearest matrix in `fantope` to a matrix times PROJECTION_SCALE is the projection on its leading
-#: eigenvectors, unless eigenvalues tie. The bounds for three components also start from such projections.
+#: eigenvectors, unless eigenvalues tie. The iterations for three components also start from such projections.
 PROJECTION_SCALE = 1e6
 
 Running = Callable[[], bool]

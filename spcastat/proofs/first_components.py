@@ -252,7 +252,7 @@ def with_two(
     ends : ndarray of shape (L, 2)
         The interval of the variance of the first component.
     second_minimum : ndarray of shape (L,)
-        The smallest variance that the second component adds.
+        A lower bound on the variance that the second component adds.
     threshold : float
         Bounds below it are raised to it.
     running : callable

@@ -620,7 +620,7 @@ def certify_joint(
 
 @dataclass(eq=False)
 class _BestFit:
-    """The best known fit by a measure."""
+    """The best known fit, as judged by a measure."""
 
     op: Operator
     measure: str

@@ -655,7 +655,7 @@ CLIMB_STEPS = 60
 
 
 class Incumbent:
-    """The best known fit by a measure.
+    """The best known fit, as judged by a measure.
 
     Parameters
     ----------

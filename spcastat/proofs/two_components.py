@@ -37,7 +37,7 @@ SCORE_HALVINGS = 4
 #: Eigenvalues are computed for the LARGE_BLOCKS blocks with the largest norms, and for blocks in which
 #: elimination has a pivot below PIVOT_SHARE times the level to be shown.
 LARGE_BLOCKS, PIVOT_SHARE = 32, 1e-5
-#: The number of blocks, the ones with the largest norms, whose eigenvalues are computed for each share.
+#: The number of blocks with the largest norms whose eigenvalues are computed for each share.
 EIGENVALUES = 512
 #: Another mean score is used if the last one closed at least this share of open supports; otherwise the
 #: supports are divided. The same rule applies to three components.

@@ -296,8 +296,8 @@ class _SlowPaths:
 
     If the last two sweeps moved the loadings by d and d', with r = |d'| / |d|, the path ends about
     r / (1 - r) d' ahead. A move by this vector, limited to the length `FAR_STEPS`, stays near the path, so
-    the supports change where they would change with sweeps alone. Near the end of the path, the loadings are
-    solved for on their supports.
+    the supports change where they would change with sweeps alone. Near the end of the path, the optimal
+    loadings on the supports are computed.
     """
 
     def __init__(self, V: np.ndarray):

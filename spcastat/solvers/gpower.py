@@ -62,7 +62,7 @@ def longest_column(view: Operator) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _PowerIteration:
-    """One run: the thresholded A'X, shape (p, k), relative penalties, shape (k,), and its ending."""
+    """One run: the thresholded A'X, shape (p, k), relative penalties, shape (k,), and its status."""
 
     Z: np.ndarray
     penalty: np.ndarray

@@ -363,7 +363,7 @@ class LevelThreshold(Penalised):
         return self.penalty_of(view, float(np.abs(correlations(view, start)).max()))
 
     def prefers(self, cardinality_run: Run, penalty_run: Run) -> bool:
-        """Return the same as `Penalised`; with the l0 norm, whether the support has changed.
+        """Return whether to prefer `cardinality_run`; with the l0 norm, whether the support changed.
 
         With the l0 norm, thresholding at a cardinality is the exact solution of a step.
         """

@@ -120,7 +120,7 @@ class PCAL1(LargestL1):
 
 @dataclass(frozen=True)
 class _Summit:
-    """The result of an ascent: loadings w, their l1 variance, and the ending."""
+    """The result of an ascent: loadings w, their l1 variance, and the course of the ascent."""
 
     w: np.ndarray
     value: float

@@ -46,9 +46,9 @@ SUPPORT_GAIN = 1e-11
 #: The largest number of exchanges of one variable that are ranked by an eigenvalue, and of exchanges for
 #: which the variance itself is computed.
 RAISING, VALUED_OF_RAISING = 500, 12
-#: The number of variables that may enter by a ranked exchange, and of exchanges, those of largest bound, for
-#: which the variance is computed. In the same problems, 1000 instead of 50 variables and 12 instead of 3
-#: exchanges gave the same values; with 1000 the search took 1.5 times as long.
+#: The number of variables that may enter by a ranked exchange, and the number of exchanges with the largest
+#: bounds for which the variance is computed. In the same problems, 1000 instead of 50 variables and 12
+#: instead of 3 exchanges gave the same values; with 1000 the search took 1.5 times as long.
 ENTERING, VALUED_OF_RANKED = 50, 3
 #: All supports are compared if their submatrices of S have at most this many entries in total. For five of 13
 #: variables the comparison takes 1 ms and the search 26 ms; for four of 20 variables of noise, 8 and 10 ms.
