@@ -67,7 +67,7 @@ def methods(name: MethodName | None = None) -> Summary:
 def _page(method: Method) -> Summary:
     options = options_of(method)
     facts = (
-        ("Optimises", goal_of(method)),
+        ("Method", goal_of(method)),
         ("Use", method.use),
         ("Paper", method.paper),
         ("Takes", "data or a covariance matrix" if method.solver.needs == "gram" else "data (rows) only"),
@@ -75,7 +75,10 @@ def _page(method: Method) -> Summary:
         ("Example", _example(method)),
     )
     rows = tuple(Row(option.name, (option.default, option.kind)) for option in options)
-    notes = tuple(f"{option.name}: {option.meaning}" for option in options)
+    meanings: dict[str, list[str]] = {}
+    for option in options:
+        meanings.setdefault(option.meaning, []).append(option.name)
+    notes = tuple(f"{', '.join(names)}: {meaning}" for meaning, names in meanings.items())
     table = Table("Option", ("default", "values"), rows)
     tables = (table,) if rows else ()
     document = Document(f"{method.name}: {method.title}", facts, tables, notes)
@@ -91,14 +94,14 @@ def _example(method: Method) -> str:
 
 
 def _list() -> Summary:
-    """Return the list of methods, with the source, the control of sparsity and the options of each."""
+    """Return the list of methods, with the source and the control of sparsity of each method."""
     frame, facts = _table(), []
     for row in frame.to_dict("records"):
-        options = f"; options {row['options']}" if row["options"] else ""
         rows = "; needs the rows" if row["takes"] == "data" else ""
         source = f"{row['title']}; {row['paper'].rstrip('.')}."
-        facts.append((row["name"], f"{source} Sparsity set by {row['controlled by']}{options}{rows}."))
-    return Summary(Document("Methods", tuple(facts)), {"methods": frame})
+        facts.append((row["name"], f"{source} Sparsity set by {row['controlled by']}{rows}."))
+    notes = ('Options of a method, and when to use it: sp.methods("zou"). As a frame: .frames["methods"].',)
+    return Summary(Document("Methods", tuple(facts), (), notes), {"methods": frame})
 
 
 def _table() -> pd.DataFrame:
@@ -205,7 +208,7 @@ def _with_names(meaning: str) -> str:
 
 
 def goal_of(method: Method) -> str:
-    """Return what the method optimises: the first paragraph of its solver's docstring."""
+    """Return what the method computes: the first paragraph of its solver's docstring."""
     text = inspect.cleandoc(method.solver.__doc__ or "")
     return " ".join(text.partition("\n\n")[0].split())
 

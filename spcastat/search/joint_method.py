@@ -29,7 +29,7 @@ EVERYTHING = 1.0 - HALF_DIGITS
 
 @dataclass(frozen=True)
 class Joint(BatchSolver):
-    """The objective, jointly over the loadings of all components with given cardinalities.
+    """The largest value of the objective over the loadings of all components, with given cardinalities.
 
     Independent searches exchange single variables from many starts, and perturb fits that no exchange
     improves, until they agree. The result reports how often the best fit was found. A single component has
