@@ -25,7 +25,7 @@ from spcastat.show.methods_text import Description
 from spcastat.show.renderings import Outcome, Screen, Summary
 from spcastat.show.report import write_report
 
-#: Number of leading eigenvalues that a plot shows at least.
+#: The smallest number of leading eigenvalues in a plot.
 FEWEST_EIGENVALUES = 20
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class ComponentChoice(Outcome):
-    """The number of components that predict and exceed noise; the result of `choose_k`.
+    """The number of components that improve prediction and exceed noise: the result of `choose_k`.
 
     The printout gives the reasons and the table of the components; `notes` explain the columns, and
     `summary()` contains all of these. A notebook shows it as HTML.
@@ -69,7 +69,7 @@ class ComponentChoice(Outcome):
 
     @property
     def predicting(self) -> int:
-        """The number of components, each of which improves prediction by at least `least`.
+        """The number of components, if each must improve prediction by at least `least`.
 
         The comparison ends with the first component that does not exceed noise.
         """
@@ -92,12 +92,12 @@ class ComponentChoice(Outcome):
 
     @property
     def least(self) -> float:
-        """What a further component must predict, in multiples of the mean variance of a variable."""
+        """The smallest gain in prediction that counts, in multiples of the mean variance of a variable."""
         return self._standing.prediction.least
 
     @property
     def kaiser(self) -> int | None:
-        """The number of eigenvalues above their mean (Kaiser), from the rows as given.
+        """The number of eigenvalues above their mean (Kaiser), computed without shrinking large rows.
 
         None if some variables were not tested, or if there are at least as many variables as rows.
         """
@@ -105,7 +105,7 @@ class ComponentChoice(Outcome):
 
     @property
     def broken_stick(self) -> int | None:
-        """The number of leading shares that exceed the shares of a broken stick, as for `kaiser`."""
+        """The number of leading eigenvalues whose shares exceed a broken stick's; None as for `kaiser`."""
         return self._tests.broken_stick
 
     @property
@@ -120,16 +120,17 @@ class ComponentChoice(Outcome):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per component: "observed" eigenvalue, "noise", p-values, and what it predicts.
+        """One row per component: "observed" eigenvalue, "noise", p-values, and predicted variance.
 
-        "noise" is the 1 - alpha quantile of the draws, and "p" belongs to parallel analysis. "deflated_p" is
-        computed up to the first component that is not significant, and for at most one component after those
-        that predict. From this component on, if there are more variables than rows, "sparse_p" is the p-value
-        of a sparse component. Predictions are compared up to the first component that does not exceed noise.
-        "predicted" is the share of the variance of held-out cells that this many components predict; "gain"
-        is the increase over the last number of components whose column "counts" is true (a number counts if
-        its gain is large enough), in multiples of the mean variance of a variable, and "gain_se" its standard
-        error over folds. "share" and "cumulative" are shares of the variance.
+        "noise" is the 1 - alpha quantile of the draws, and "p" the p-value of parallel analysis.
+        "deflated_p", the p-value after removal of the earlier components, is given up to the first component
+        that is not significant, and for at most one component beyond those that improve prediction. From this
+        component on, if there are more variables than rows, "sparse_p" is the p-value of a test for a sparse
+        component. Predictions are compared up to the first component that does not exceed noise. "predicted"
+        is the share of the variance of held-out cells that this number of components predicts. "gain" is the
+        increase over the last number of components for which "counts" is true (a number counts if its gain is
+        large enough), in multiples of the mean variance of a variable, and "gain_se" is its standard error
+        over folds. "share" and "cumulative" are shares of the variance.
         """
         return deep_copy(self._tests.table)
 
@@ -172,7 +173,7 @@ class ComponentChoice(Outcome):
         count = max(FEWEST_EIGENVALUES, len(noise))
         eigenvalues = tests.spectrum["eigenvalue"].copy()
         is_masked = bool((eigenvalues.to_numpy()[: self.k] < noise.to_numpy()[: self.k]).any())
-        remark = " This test of noise removes the earlier components, parallel analysis does not." * is_masked
+        remark = " This test of noise removes the earlier components; parallel analysis does not." * is_masked
         eigenvalues.attrs["note"] = choice_tables.number_reason(tests) + remark
         options: dict[str, Any] = {"parallel": noise, "k": self.k, "max_components": count}
         ax = plots.screeplot(None, eigenvalues, sparse=False, ax=ax, **options)
@@ -208,19 +209,20 @@ class ComponentChoice(Outcome):
         shrunk = tests.spectrum["eigenvalue"].to_numpy(dtype=float)[: len(noise)]
         values *= np.where(shrunk > 0, spectrum[: len(noise)] / shrunk, 1.0)
         values.attrs["note"] = (
-            "Parallel analysis is of the data with large rows shrunk, whose eigenvalues differ."
+            "Parallel analysis used data with large rows shrunk, which have other eigenvalues."
         )
         return values
 
     def _require_data_of(self, spectrum: np.ndarray, argument: str) -> None:
-        """Check that the data are those of a fit, given all eigenvalues of its data.
+        """Check that the tests used the data of a fit, by comparing all eigenvalues.
 
-        Tests of some of the variables, and of a sample of the rows, cannot be checked.
+        Tests that used only some of the variables, or a sample of the rows, cannot be checked.
 
         Raises
         ------
         OptionError
-            If the eigenvalues differ; the message names the `argument` that has this choice.
+            If the eigenvalues differ; the message names `argument`, the option to which this choice was
+            passed.
         """
         tests = self._tests
         own_values = tests.given_values
@@ -232,7 +234,7 @@ class ComponentChoice(Outcome):
             return
         raise OptionError(
             f"{argument} is based on other data, or another scale, than the fit (its "
-            f"largest eigenvalue is {own_values[0]:.6g}, that of the fit {spectrum[0]:.6g}); give "
+            f"largest eigenvalue is {own_values[0]:.6g}; the fit has {spectrum[0]:.6g}); give "
             "choose_k() the data and the scale= of the fit."
         )
 
@@ -329,7 +331,7 @@ class Choice(Summary):
 
     @property
     def _reasons(self) -> Chosen:
-        """How cardinalities were chosen.
+        """The reasons for the chosen cardinalities.
 
         Raises
         ------
@@ -377,9 +379,9 @@ class Choice(Summary):
     def with_inference(
         self, *results: Bootstrap | Stability | SplitInference | LoadingTest | Certificate
     ) -> Self:
-        """Return the same choice, whose fit shows `results`; see `SpcaResult.with_inference`.
+        """Return this choice with a fit that shows `results`; see `SpcaResult.with_inference`.
 
-        The report of the choice then contains a chapter on them.
+        The report of the choice then contains a chapter on these results.
         """
         return type(self)(self._fit.with_inference(*results), self._reasons, self._k_choice, self._halves)
 
@@ -390,9 +392,9 @@ class Choice(Summary):
 
     @property
     def card(self) -> int | list[int]:
-        """The chosen cardinality: a number for all components, or a list with one for each.
+        """The chosen cardinality: one number for all components, or a list with one number per component.
 
-        It is what ``spca(card=)`` accepts, and counts groups of variables with ``together=``.
+        The value can be passed to ``spca(card=)``. With ``together=`` it counts groups of variables.
         """
         card = self._reasons.card
         return deep_copy(card) if isinstance(card, list) else int(card)
@@ -407,18 +409,18 @@ class Choice(Summary):
         standard error, paired by fold. "predicts" is 1 - error (in-sample without cross-validation),
         "predicts_se" its standard error, paired by fold with the column means, and "kept" is "predicts" as a
         share of the largest value of any candidate or PCA. Smaller values of "ebic" and "bic" and larger
-        values of "is" are better. "call" is the call of `spca` that makes the fit.
+        values of "is" are better. "call" is the call of `spca` that computes the fit.
         """
         return deep_copy(self._reasons.table)
 
     @property
     def alternatives(self) -> pd.DataFrame:
-        """The other fits in the printed output, with the calls that make them.
+        """The other fits in the printed output, with the calls that compute them.
 
         They are the sparsest fit that reaches .6 of the best prediction (with more than 200 variables, those
         that reach .5 and .8), the sparsest fit of another family that predicts nearly as well, and the fit
-        that predicts best. Without cross-validation, shares of variance in these data, in the column
-        "explains", take the place of predictions.
+        that predicts best. Without cross-validation, the column "explains" contains shares of variance in
+        these data instead of predictions.
         """
         return choice_tables.alternatives(self._reasons)
 
@@ -574,9 +576,9 @@ class Choice(Summary):
         call : str, optional
             The code that reproduces the fit, if it is not the recorded `call`.
         full_names : bool
-            Whether the tables have long names in full; otherwise names are shortened, with a key.
+            Whether the tables show long names in full; otherwise names are shortened, and a key lists them.
         sort, max_rows, sections, digits, cut
-            Which variables the tables show, in which order, and how: see `SpcaResult.summary`.
+            Selection, order and format of the variables in the tables, as for `SpcaResult.summary`.
         groups : Series, Categorical or array of length n, or str, optional
             Groups of rows, for colours and markers in the figures, or the name of a column of the data.
 

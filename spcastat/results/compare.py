@@ -55,19 +55,19 @@ if TYPE_CHECKING:
 NAMED_CARDS = 6
 #: Label of the row of objectives, and heading of the rows of cardinalities.
 MAXIMISED, CARDINALITY = "Maximised", "Cardinality"
-#: With more fits, each has a row in the print.
+#: The largest number of fits that a print shows in columns; with more fits there is a row for each.
 FITS_IN_COLUMNS = 4
-#: What the columns of this print mean.
+#: The definitions of the columns of a print with one row per fit.
 UPRIGHT = (
     "Adjusted, PEV (projection on the loadings), LS (regression on the scores) and PCA (dense): % of the "
     "total variance. |r|: largest correlation of two scores. Agree, angle: mean Jaccard index of the sets of "
     "variables with nonzero loadings, and largest principal angle in degrees, both with the first fit."
 )
-#: Label of the one row of all cardinalities.
+#: Label of the row that contains all cardinalities, in prints with a single row for them.
 CARDINALITIES = "Cardinalities"
 #: Label of the row of nonzeros, and heading of the rows of held-out errors.
 NONZEROS, HELD_OUT_ERROR = "Nonzeros", "Held-out error"
-#: What held-out errors are.
+#: The definition of held-out errors.
 HELD_OUT_DEFINITION = "mean squared error of predicted cells (1: by column means)"
 #: Heading and labels of the rows that compare each fit with the first.
 WITH_FIRST, AGREEMENT, ANGLE = "Compared with the first fit", "Agreement", "Angle, degrees"
@@ -106,7 +106,7 @@ class Comparison(Outcome):
         return _document(*tables, self._remarks, self._objectives)
 
     def _screen(self) -> Screen:
-        """Return the print: measures, and how each fit differs from the first, in fewer rows if necessary."""
+        """Return the print: measures and comparisons with the first fit, in fewer rows if necessary."""
         document = self._document()
         end = ending(self._short_name, document.sentences)
         rows_of_fits = _upright(self._measures, self._agreement, self._angles)
@@ -306,7 +306,7 @@ def compare(
     cardinality = pd.DataFrame({name: fit.card for name, fit in fits.items()}).T.astype("Int64")
     matches_table, crossed = pd.DataFrame(matches, columns=columns), _adjusted_on(fits, loadings)
     if cleaned:
-        remarks = [f"The variances of {listed(cleaned)} are those of cleaned data.", *remarks]
+        remarks = [f"The variances of {listed(cleaned)} refer to cleaned data.", *remarks]
     objectives = [_objective(fit) for fit in fits.values()]
     return Comparison(measures, cardinality, agreement, angles, matches_table, crossed, remarks, objectives)
 
@@ -376,7 +376,7 @@ def _telling_options(fit: SpcaResult) -> tuple[str, ...]:
 
 
 def _objective(fit: SpcaResult) -> str:
-    """Return the measure that a fit maximised, "" for a method without that choice."""
+    """Return the measure that a fit maximised, or "" if its method has no such option."""
     objective = OBJECTIVES.get(str(fit._state.record.options.get("objective")))
     return "" if objective is None else objective.label.removesuffix(" variance")
 
@@ -557,13 +557,13 @@ def _document(
 
 
 def _next_to_first(agreement: pd.DataFrame, angles: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows that compare every fit with the first one."""
+    """Yield the rows that compare every fit with the first fit."""
     yield Row(AGREEMENT, fixed_values(agreement.iloc[0], 2), WITH_FIRST)
     yield Row(ANGLE, fixed_values(angles.iloc[0], 1), WITH_FIRST)
 
 
 def _definitions(labels: Collection[str]) -> str:
-    """Return what the rows with these labels mean."""
+    """Return the definitions of the measures in the rows with these labels."""
     error = "; RRE, its error: the square root of 1 - PEV" if "RRE" in labels else ""
     has_held_out = any(label.startswith((HELD_OUT["held_out"], HELD_OUT_ERROR)) for label in labels)
     return (
@@ -575,7 +575,7 @@ def _definitions(labels: Collection[str]) -> str:
 
 
 def _meaning_of_columns(measures: pd.DataFrame) -> str:
-    """Return what the columns of a row for each of many fits mean, and how sure differences of errors are."""
+    """Return the definitions of the columns of `_upright`, and the standard errors of differences."""
     if "held_out" not in measures:
         return UPRIGHT
     standard_errors = measures["held_out_excess_se"][measures["held_out_excess"] > 0]
@@ -585,7 +585,7 @@ def _meaning_of_columns(measures: pd.DataFrame) -> str:
 
 
 def _upright(measures: pd.DataFrame, agreement: pd.DataFrame, angles: pd.DataFrame) -> Table:
-    """Return a row for each of many fits, with the measures of their prints."""
+    """Return a table with one row per fit, for prints of many fits."""
     columns = {
         "nonzeros": tuple(map(str, measures["nonzeros"])),
         "adjusted": tuple(map(percent, measures["adjusted"])),
@@ -606,11 +606,11 @@ def _upright(measures: pd.DataFrame, agreement: pd.DataFrame, angles: pd.DataFra
 def _in_fewer_rows(table: Table, card: pd.DataFrame) -> Table:
     """Return the table of measures with one row for cardinalities, and one for methods and objectives.
 
-    Objectives keep a row of their own if the columns would be too wide to stand side by side.
+    Objectives remain in a separate row if the columns would otherwise be too wide to fit side by side.
     """
     rows = list(table.rows)
     groups = [row.group for row in rows]
-    if CARDINALITY in groups:  # many components have no rows
+    if CARDINALITY in groups:  # there are no such rows if there are many components
         cards = tuple(", ".join(map(str, counts.dropna())) for _, counts in card.iterrows())
         place, end = groups.index(CARDINALITY), len(groups) - groups[::-1].index(CARDINALITY)
         rows[place:end] = [Row(CARDINALITIES, cards)]
@@ -620,20 +620,20 @@ def _in_fewer_rows(table: Table, card: pd.DataFrame) -> Table:
         return table
     cells = (", ".join(filter(None, pair)) for pair in zip(methods.cells, objectives.cells, strict=True))
     merged = replace(table, rows=(replace(methods, cells=tuple(cells)), *other_rows))
-    # the parts of a table that is too wide have blank lines between them
+    # a table that is too wide is printed in parts, separated by blank lines
     has_room = "" not in render_tables(Document("", tables=(merged,)), WIDTH)
     return merged if has_room else table
 
 
 def _without_functions_of_others(table: Table) -> Table:
-    """Return the table without rows that follow from others: sums of cardinalities, RRE, % of PCA's."""
+    """Return the table without rows that other rows imply: sums of cardinalities, RRE, and % of PCA."""
     redundant = {measure.label for measure in measures_of("pca", "error")}
     redundant |= {NONZEROS} if CARDINALITIES in [row.label for row in table.rows] else set()
     return replace(table, rows=tuple(row for row in table.rows if row.label not in redundant))
 
 
 def _errors_in_brackets(table: Table) -> Table:
-    """Return the table with the standard errors of held-out errors in brackets behind these."""
+    """Return the table with the standard errors in brackets after the held-out errors."""
     rows = [row for row in table.rows if row.group != HELD_OUT_ERROR]
     errors = [row for row in table.rows if row.group == HELD_OUT_ERROR]
     place = table.rows.index(errors[0]) if errors else 0
@@ -681,7 +681,7 @@ def held_out_errors(
     for name, n in rows.items():
         if None not in (n, rows[first_name]) and n != rows[first_name]:  # fits without rows are refused below
             raise ShapeError(
-                f"The fits {shown(first_name)} and {shown(name)} are of {rows[first_name]} and {n} rows; "
+                f"The fits {shown(first_name)} and {shown(name)} have {rows[first_name]} and {n} rows; "
                 "held-out errors can be compared only on the same rows."
             )
     sources = {name: _data_of_fit(name, fit, data) for name, fit in fits.items()}
@@ -716,11 +716,11 @@ def _data_of_fit(name: str, fit: SpcaResult, data: Any) -> Data:
 
 
 def _require_same_rows(sources: Mapping[str, Data]) -> None:
-    """Raise ShapeError unless all fits are of the same rows, in the same order, with the same weights."""
+    """Raise ShapeError unless all fits have the same rows, in the same order, with the same weights."""
     first_name, *other_names = sources
     if len({(data.out_of_core, data.distributed) for data in sources.values()}) > 1:
         raise ShapeError(
-            "Some fits are of rows in memory, others of rows in chunks or on workers, for which folds are "
+            "Some fits have rows in memory, others rows in chunks or on workers, for which folds are "
             "assigned differently. Fit all of them to the same source."
         )
     columns = sources[first_name].columns
@@ -732,8 +732,8 @@ def _require_same_rows(sources: Mapping[str, Data]) -> None:
             for a, b in zip(first_sums, sums, strict=True)
         ):
             raise ShapeError(
-                f"The fits {shown(first_name)} and {shown(name)} are of different rows, of the same rows in "
-                "another order, or have different weights; held-out errors are paired by row. Fit both to "
+                f"The fits {shown(first_name)} and {shown(name)} have different rows, the same rows in "
+                "another order, or different weights; held-out errors are paired by row. Fit both to "
                 "the same rows."
             )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ComponentFit(Picklable, Shown):
-    """A fit of components, from its state; the data and the call are None for a fit from a file."""
+    """Base class of fits: their state, data and call; data and call are None for a fit from a file."""
 
     _call: Call | None
 
@@ -232,12 +232,12 @@ class ComponentFit(Picklable, Shown):
 
 #: What to do instead of setting an attribute of a fit.
 FITS_INSTEAD = "refit(), rename() and with_inference() return new fits"
-#: Former attributes of fits, and what took their place.
+#: Former attributes of fits, and their replacements.
 FORMER = {"resampled": "the results that a fit shows are in inference: fit.with_inference(result).inference"}
 
 
 class FitInference(TypedDict, total=False):
-    """The results that a fit shows, by the name of the method that made them; proofs are `certificates`."""
+    """The results that a fit shows, by the method that computed them; proofs are in `certificates`."""
 
     bootstrap: Bootstrap
     stability: Stability
@@ -257,14 +257,14 @@ RESULTS: dict[type, str] = {
 
 
 def with_results(state: FitState, results: Iterable[Any], kinds: Mapping[type, str]) -> FitState:
-    """Return a state that shows further results; the last of each kind counts.
+    """Return a state that shows additional results; of several results of a kind it shows the last.
 
     Parameters
     ----------
     state : FitState
     results : iterable
     kinds : dict
-        The classes that are allowed, with the methods that return them.
+        The allowed classes, with the methods that return them.
 
     Raises
     ------
@@ -288,10 +288,10 @@ def showing(state: FitState, option: str, value: Any, kinds: Mapping[type, str])
     ----------
     state : FitState
     option : str
-        Name of an option that takes True, False, or a result, for this output only.
+        Name of an option that accepts True, False, or a result to show in this output only.
     value : object
     kinds : dict
-        The classes that the option takes, with the methods that return them.
+        The classes that the option accepts, with the methods that return them.
 
     Raises
     ------
@@ -309,7 +309,7 @@ def showing(state: FitState, option: str, value: Any, kinds: Mapping[type, str])
 
 
 def _including(state: FitState, result: Any, place: str) -> FitState:
-    """Return a state that also shows a result of its fit; `place` is where the result was given."""
+    """Return a state that also shows a result of its fit; `place` is the argument that contained it."""
     if not state.is_fit_of(result._state):
         raise OptionError(
             f"{place} was given the {type(result).__name__} of another fit, with other loadings, variables "
@@ -319,7 +319,7 @@ def _including(state: FitState, result: Any, place: str) -> FitState:
 
 
 def _value_text(value: Any) -> str:
-    """Return a value for a message: of results, which print as tables, the class."""
+    """Return the text of a value for a message; for results, which print as tables, only the class."""
     return f"a {type(value).__name__}" if isinstance(value, Shown) else shown(value)
 
 
@@ -346,7 +346,7 @@ def inference_of(state: FitState) -> FitInference:
 
 
 def sheets_of(results: FitInference) -> dict[str, pd.DataFrame]:
-    """Return the tables of results as sheets of a workbook: name of the method and of the table -> frame."""
+    """Return the tables of results for a workbook, by sheet name (method and table)."""
     sheets = {}
     for name, result in results.items():
         parts: Any = result if isinstance(result, tuple) else (result,)

@@ -95,7 +95,7 @@ class SpcaResult(ComponentFit):
         def __getattr__(self, name: str) -> Any:
             """Raise AttributeError; the error translates names of other programs."""
             if name in self._former or hasattr(type(self), name):
-                return super().__getattr__(name)  # raises the error of a property again
+                return super().__getattr__(name)  # raises the error of the property again
             raise attribute_error(self, name)
 
     # --- components -----------------------------------------------------------------------------
@@ -137,10 +137,10 @@ class SpcaResult(ComponentFit):
     def component_shares(self) -> pd.DataFrame:
         """Share of the total variance of each component, independent of their order, k x 3.
 
-        All three are shares explained by least-squares regressions of the variables on scores:
+        Each share is explained by least-squares regressions of the variables on scores:
 
         ``alone``
-            with only this score;
+            the share that this score explains by itself;
         ``average``
             the share that the score adds, averaged over all orders in which the components can enter
             (Lindeman, Merenda and Gold; Shapley value). These add up to ``measure("least_squares")``. NaN
@@ -258,7 +258,7 @@ class SpcaResult(ComponentFit):
 
         See Also
         --------
-        contributions : The share of a component that each variable has.
+        contributions : The share of each variable in a component.
 
         Examples
         --------
@@ -597,7 +597,7 @@ class SpcaResult(ComponentFit):
         --------
         limits : The limits of both statistics.
         plot_diagnostics : The plot.
-        residuals : What the components do not reconstruct.
+        residuals : Rows minus their reconstruction.
 
         Examples
         --------
@@ -650,16 +650,16 @@ class SpcaResult(ComponentFit):
         """Rows of the fit minus ``inverse_transform(scores)``, n x p, in the units of the data.
 
         Residuals of missing values are missing; with ``na="pairwise"`` all residuals of a row are missing if
-        one of its scores is.
+        one of its scores is missing.
 
         Raises
         ------
         NoRowsError
             For a fit of a covariance matrix, from a file, or of rows in chunks, whose residuals may not fit
-            into memory; ``diagnostics()["Q"]`` has their squared norms.
+            into memory; ``diagnostics()["Q"]`` contains their squared norms.
         DataError
             For sparse data with more than 50 million entries, as residuals are dense; ``diagnostics()["Q"]``
-            has their squared norms.
+            contains their squared norms.
         """
         return rows.residuals(self._state, self._source)
 
@@ -1072,16 +1072,17 @@ class SpcaResult(ComponentFit):
         max_nodes: int | None = None,
         progress: hints.Progress = None,
     ) -> Certificate:
-        """Prove upper bounds on how much better the fit could be in terms of its objective.
+        """Prove upper bounds on the objective, and so on how much the fit could be improved.
 
         By default a fit that maximises a measure of all components together (adjusted variance, PEV, or the
         least-squares share, see ``fit.options["objective"]``) is compared by this measure with all fits of
         the same cardinalities, in any order, as with ``joint=True``. A fit by a method that finds one
         component after another has no such measure: each component is compared, by the adjusted variance that
         it adds, with the best component given the earlier ones (Schur complement, in the order shown), as
-        with ``joint=False``. The same is done for one component by adjusted variance or PEV, which are then
-        equal; if a component adds nothing to the earlier ones; and if a rule for supports has no joint proof
-        (`together`, and a forced variable with a loading of zero).
+        with ``joint=False``. Components are also compared one by one in three other cases: for a fit of one
+        component by adjusted variance or PEV, which are then equal; if a component adds no variance to the
+        earlier ones; and if no joint proof is available for the rule for supports (`together`, or a forced
+        variable with a loading of zero).
 
         A bound may be loose but is always valid, even if the search is stopped early. For nonnegative
         loadings the bound ignores the sign constraint. Under a rule for the supports (`include`, `exclude`,
@@ -1146,10 +1147,10 @@ class SpcaResult(ComponentFit):
     def adopt(self, certificate: Certificate) -> Self:
         """Return the better fit found by a certificate of this fit, or this fit if none was found.
 
-        A joint proof may find better fits of all components, and a proof of single components better
-        supports of each. The supports are combined one after another, each with the best loadings given the
-        earlier components. "Better" refers to the measure of the proof. Joint proofs remain valid for the
-        new fit, whose output includes them.
+        A joint proof may find a better fit of all components, and a proof of single components better
+        supports for each component. The supports are combined one after another, each with the best loadings
+        given the earlier components. "Better" refers to the measure of the proof. Joint proofs remain valid
+        for the new fit, whose output includes them.
 
         Parameters
         ----------
@@ -1231,13 +1232,13 @@ class SpcaResult(ComponentFit):
         dense : bool
             Whether to show the loadings of the first k dense principal components next to the sparse ones.
         conf_int : bool or Bootstrap
-            Whether to show intervals below the loadings: those of a result of `bootstrap`, or True for those
-            that the fit shows (see `with_inference`).
+            Whether to show intervals below the loadings. Pass a result of `bootstrap` to show its intervals,
+            or True for the intervals that the fit shows (see `with_inference`).
         level : float in (0, 1)
             The confidence level of these intervals.
         stars : bool or LoadingTest
-            Whether to mark loadings by q-values, `*` up to .05, `**` up to .01, `***` up to .001: those of a
-            result of `test_loadings`, or True for those that the fit shows.
+            Whether to mark loadings by q-values: `*` up to .05, `**` up to .01, `***` up to .001. Pass a
+            result of `test_loadings`, or True for the tests that the fit shows.
 
         Returns
         -------
@@ -1297,7 +1298,7 @@ class SpcaResult(ComponentFit):
         -------
         str
             One equation per component, wrapped, and a line such as "(in the centred and scaled variables)";
-            its repr has line breaks.
+            an interactive session displays it with line breaks.
 
         See Also
         --------
@@ -1439,10 +1440,10 @@ class SpcaResult(ComponentFit):
         call : str, optional
             The code that reproduces the fit, if it is not the recorded `call`.
         full_names : bool
-            Whether the tables have long names in full; otherwise names are shortened, with a key.
+            Whether the tables show long names in full; otherwise names are shortened, and a key lists them.
         sort, max_rows, sections, digits, cut
-            Which variables the tables show, in which order, and how: see `summary`. `sections` are also used
-            in the figure of the loadings.
+            Selection, order and format of the variables in the tables, as for `summary`. `sections` are also
+            used in the figure of the loadings.
         groups : Series, Categorical or array of length n, or str, optional
             Groups of rows, for colours and markers in the figures, or the name of a column of the data.
 
@@ -1483,7 +1484,7 @@ class SpcaResult(ComponentFit):
         """Write a workbook with sheets of loadings, variances, correlations and scores, in full precision.
 
         Scores are written if they are in memory, and results that the fit shows (see `with_inference`) are
-        written to further sheets. This needs an optional dependency: ``pip install 'spcastat[excel]'``.
+        written to additional sheets. This needs an optional dependency: ``pip install 'spcastat[excel]'``.
 
         Parameters
         ----------
@@ -1574,7 +1575,7 @@ class SpcaResult(ComponentFit):
 
         See Also
         --------
-        adopt : Loadings of a proof.
+        adopt : The fit with better loadings found by a proof.
 
         Examples
         --------
@@ -1622,7 +1623,7 @@ class SpcaResult(ComponentFit):
         below the axes, shows the loadings of the vertical component on the same scale. Bars of negative
         loadings are hollow. A variable with loadings on both components also has an arrow, and a small arrow
         of the same direction after its name. A variable with a loading on only one component has no arrow,
-        since its direction is the axis. Arrows and points are named if there is room.
+        since the arrow would lie along an axis. Arrows and points are named if there is room.
 
         Let s be the standard deviations of the two columns of scores. Points are scores / s^scale and arrows
         are loadings * s^scale, so for any scale their inner products equal the inner products of scores and
@@ -1632,7 +1633,8 @@ class SpcaResult(ComponentFit):
         scaled.
 
         The few rows farthest from all others, at most 1 % (or three) on a component, are drawn as triangles
-        at the edge, so that the other rows are not compressed; the farthest three with their coordinates.
+        at the edge, so that the other rows are not compressed; the farthest three are labelled with their
+        coordinates.
 
         Parameters
         ----------
@@ -1708,7 +1710,7 @@ class SpcaResult(ComponentFit):
 
         See Also
         --------
-        biplot_data : What is drawn, as data frames.
+        biplot_data : The plotted values as data frames.
         plot_loadings : All components.
         plot_correlations : Variables on a circle.
 
@@ -1844,12 +1846,12 @@ class SpcaResult(ComponentFit):
             The section of each variable, for blocks and tables. Variables of a section are shown together,
             with its name; sections are in the order of the categories or of their first variables.
         intervals : DataFrame, optional
-            With the columns "component", "term", "lower" and "upper", as ``conf_int()`` of a bootstrap
-            returns them. Blocks then show bars with intervals, paler if the interval includes zero, and also
-            zero loadings whose interval excludes zero.
+            A frame with the columns "component", "term", "lower" and "upper", as returned by ``conf_int()``
+            of a bootstrap. Blocks then show bars with intervals, paler if the interval includes zero, and
+            also zero loadings whose interval excludes zero.
         conf_int : bool or Bootstrap
-            Whether to draw the intervals of a result of `bootstrap`, or with True those that the fit shows
-            (see `with_inference`), in place of `intervals`.
+            Whether to draw intervals. Pass a result of `bootstrap` to draw its intervals, or True for the
+            intervals that the fit shows (see `with_inference`); this excludes `intervals`.
         level : float in (0, 1)
             The confidence level of these intervals.
         x : sequence of p numbers, optional
@@ -1871,15 +1873,15 @@ class SpcaResult(ComponentFit):
         ComponentsError
             If a component does not exist.
         OptionError
-            If `kind` or `max_rows` is out of range, the kind or the values do not have an option, `intervals`
-            are given with `conf_int`, or `ax` is not an Axes.
+            If `kind` or `max_rows` is out of range, an option does not apply to the kind or the values,
+            `intervals` are given with `conf_int`, or `ax` is not an Axes.
         DataError
             If all values are zero.
 
         See Also
         --------
         biplot : Two components with the scores.
-        loadings : What is drawn.
+        loadings : The loadings as a data frame.
 
         Examples
         --------
@@ -2070,7 +2072,7 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
-            Rows as for `diagnostics`; by default those of the fit.
+            Rows as for `diagnostics`; by default the rows of the fit.
         groups : Series, Categorical or array of length n, optional
             Groups that set colours and markers of the points; at most 20. Without groups, rows beyond a limit
             are marked. A string names a column of the fitted data.
@@ -2097,7 +2099,7 @@ class SpcaResult(ComponentFit):
 
         See Also
         --------
-        diagnostics : What is drawn.
+        diagnostics : The plotted statistics as a data frame.
 
         Examples
         --------
@@ -2134,10 +2136,10 @@ class SpcaResult(ComponentFit):
         kind : {"variance", "share", "cumulative"}
             Whether to draw variances, their shares of the total, or cumulative shares.
         parallel : array-like, or a result of `choose_k` or `choose`, optional
-            Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as
-            a line: dense components above it have more variance than components of data without structure.
-            If `choose_k` shrank large rows, the thresholds apply to other eigenvalues: no line is drawn,
-            and the marks of the components that exceed them are filled.
+            Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
+            line: dense components above it have more variance than components of data without structure. If
+            `choose_k` shrank large rows, the thresholds apply to other eigenvalues: no line is drawn, and the
+            markers of the components that exceed them are filled.
         max_components : int, optional
             The largest number of components of the spectrum to draw; the fitted components are always drawn.
             None draws all.
@@ -2156,7 +2158,7 @@ class SpcaResult(ComponentFit):
 
         See Also
         --------
-        spcastat.choose_k : The number of components.
+        spcastat.choose_k : Choose the number of components.
 
         Examples
         --------
@@ -2232,8 +2234,8 @@ def load(path: hints.Path) -> SpcaResult | SparseLoadings | PrincipalVariablesRe
     -------
     SpcaResult, SparseLoadings or PrincipalVariablesResult
         The fit with the same loadings, variances, measures, summary and plots; `transform` and `diagnostics`
-        accept data as before. Methods that need the rows of the fit, such as `refit` and `residuals`, raise
-        NoRowsError, as do `scores` and `biplot` if the fit was saved without scores.
+        accept data as before saving. Methods that need the rows of the fit, such as `refit` and `residuals`,
+        raise NoRowsError; so do `scores` and `biplot` if the fit was saved without scores.
 
     Raises
     ------

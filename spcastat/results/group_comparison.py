@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class GroupComparison(Picklable, Outcome):
-    """Whether components are the same in groups of rows, the result of :func:`spcastat.compare_groups`.
+    """A comparison of components between groups of rows: the result of :func:`spcastat.compare_groups`.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ class GroupComparison(Picklable, Outcome):
     def table(self) -> pd.DataFrame:
         """One row for each group and component.
 
-        "group", "component", "rows"; "variance" of the component in the group; "congruence", the absolute
-        inner product of its loadings with the group's first eigenvector on the same variables; "kept", the
-        variance of the component as a share of that eigenvalue.
+        The columns are "group", "component", "rows"; "variance", the variance of the component in the group;
+        "congruence", the absolute inner product of its loadings with the group's first eigenvector on the
+        same variables; "kept", the variance of the component as a share of that eigenvalue.
         """
         return deep_copy(self._table)
 
@@ -97,10 +97,10 @@ class GroupComparison(Picklable, Outcome):
     def slopes(self) -> pd.DataFrame:
         """One row for each group, component and variable.
 
-        "group", "component", "term", "loading"; "estimate", the slope cov(variable, score) / var(score);
-        "std_error" (HC0, or of clusters); "p_adjusted", the adjusted p-value of the difference between
-        groups, which is the same for all groups. A variable that does not vary
-        in a group has no estimate there, and no p-value.
+        The columns are "group", "component", "term", "loading"; "estimate", the slope cov(variable, score) /
+        var(score); "std_error" (HC0, or cluster-robust); "p_adjusted", the adjusted p-value of the difference
+        between groups, which is the same for all groups. A variable that is constant in a group has no
+        estimate in this group, and no p-value.
         """
         groups, (p, k) = len(self._groups), self._comparison.adjusted.shape
         component, term = np.divmod(np.tile(np.arange(p * k), groups), p)

@@ -1,4 +1,4 @@
-"""Methods of a fit for interpretation: supplementary data, names, scales, and what its plots draw."""
+"""Methods of a fit for interpretation: supplementary data, names, scales, and data for plots."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from spcastat.show.scale_tables import print_of_scales, scales_document
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Largest number of rows in a printed table; frames have all.
+#: Largest number of rows in a printed table; the frames contain all rows.
 PRINTED_TABLE_ROWS = 30
 
 
 class Supplement(Outcome):
-    """Supplementary rows and variables, the result of ``fit.supplement()``; plots take it as ``supplement=``.
+    """Supplementary rows and variables: the result of ``fit.supplement()``, which plots also accept.
 
     It prints as text and shows as HTML in a notebook. Tables without data are None.
     """
@@ -97,7 +97,7 @@ class Supplement(Outcome):
 
     @property
     def test_values(self) -> pd.DataFrame | None:
-        """Test values of these means, by (variable, level); beyond 2 or -2 they are significant at 5 %."""
+        """Test values of `levels`, by (variable, level); values beyond +-2 are significant at 5 %."""
         return None if self._factors is None else deep_copy(self._factors.test_values)
 
     @property
@@ -189,7 +189,7 @@ def supplement(
     variables: Any,
     na: str | None,
 ) -> Supplement:
-    """Return scores of further rows, and associations of further variables; see `SpcaResult.supplement`.
+    """Return scores of rows and associations of supplementary variables; see `SpcaResult.supplement`.
 
     `scores` is a function that returns the scores of the rows of the fit, n x k.
     """
@@ -207,7 +207,7 @@ def supplement(
 def further_variables(
     state: FitState, source: Data | None, scores: Callable[[], pd.DataFrame], variables: Any
 ) -> Associations:
-    """Return the associations of supplementary variables with the scores; parameters as `supplement`."""
+    """Return the associations of supplementary variables with the scores; parameters as for `supplement`."""
     source = need_rows(state, source, "supplementary variables")
     fit_scores = scores()
     if not isinstance(variables, (pd.DataFrame, pd.Series)) and hasattr(variables, "columns"):
@@ -297,9 +297,9 @@ class Scales(Picklable, Outcome):
     def items(self) -> pd.DataFrame:
         """One row for each variable of a component.
 
-        "component", "key" ("+" or "-"), "term"; "r_rest", its correlation with the sum of the others;
-        "r_other", its largest absolute correlation with the sum of another component, and "other", the name
-        of that component.
+        The columns are "component", "key" ("+" or "-"), "term"; "r_rest", the correlation of the variable
+        with the sum of the other variables; "r_other", its largest absolute correlation with the sum of
+        another component; and "other", the name of that component.
         """
         return deep_copy(self._numbers.items)
 
@@ -309,11 +309,11 @@ class Scales(Picklable, Outcome):
         return self._numbers.kept_share
 
 
-# --- what plots draw ------------------------------------------------------------------------------
+# --- data for plots -------------------------------------------------------------------------------
 
 
 class FurtherPoints(TypedDict):
-    """What a biplot draws besides the rows and variables of the fit; None for what was not given.
+    """Additional points and arrows in a biplot; a field is None if no such data were given.
 
     Attributes
     ----------
@@ -331,7 +331,7 @@ class FurtherPoints(TypedDict):
 
 
 def further_points(state: FitState, new: Any, supplement: Any, arrows: str) -> FurtherPoints:
-    """Return the points of new rows and of a supplement; its correlations only if correlations are drawn."""
+    """Return new and supplementary rows and levels, and correlations if the arrows are correlations."""
     among_correlations = one_of("arrows", arrows, plots.ARROWS) == "correlations"
     fresh = None if new is None else scores_of_new(state, new)
     if supplement is None:
@@ -368,7 +368,7 @@ def scree(state: FitState, kind: str, parallel: Any, max_components: int | None,
 def sampled_diagnostics(diagnostics: pd.DataFrame) -> pd.DataFrame:
     """Return T2 and Q of a sample of rows, with a warning that they are a sample."""
     if "sample" in diagnostics.attrs:
-        warn(f"diagnostics() returns those of {diagnostics.attrs['sample']}.", DataWarning)
+        warn(f"diagnostics() returns the distances of {diagnostics.attrs['sample']}.", DataWarning)
     return deep_copy(diagnostics[["T2", "Q"]])
 
 

@@ -41,7 +41,7 @@ class SparseLoadings(ComponentFit):
     Parameters
     ----------
     state : FitState
-        With the weights as V, and the loadings as its pattern.
+        The state of the fit; V contains the weights, and the pattern the loadings.
     source : Data or None
         The data; None for a fit from a file.
     call : Call or None
@@ -107,9 +107,9 @@ class SparseLoadings(ComponentFit):
         """Return percentile intervals for the loadings from draws of rows with replacement.
 
         In every draw the columns are recentred and rescaled and the variables reselected, with the same
-        number of nonzeros; the search starts from the fitted loadings and from the principal components.
-        Components are matched with the fitted ones by the correlation of their scores, and are given their
-        signs. If the fit was given `clusters`, `strata` or `block_length`, whole clusters or blocks are
+        number of nonzeros. The search starts from the fitted loadings and from the principal components.
+        Components are matched with the fitted components by the correlation of their scores, and their signs
+        are aligned. If the fit was given `clusters`, `strata` or `block_length`, whole clusters or blocks are
         drawn.
 
         Parameters
@@ -120,7 +120,7 @@ class SparseLoadings(ComponentFit):
         select : bool
             Whether variables are selected again in each draw. False keeps the variables of the fit.
         data : table or matrix, optional
-            For a fit from a file: the data that were fitted.
+            The data of the fit, for a fit from a file.
         rng : None, int or numpy Generator
             Seed of the draws. None uses a fixed seed.
         n_jobs : int
@@ -225,8 +225,8 @@ class SparseLoadings(ComponentFit):
         communality : bool
             Whether to show communalities (h2).
         conf_int : bool or LoadingsBootstrap
-            Whether to show intervals below the loadings: those of a result of `bootstrap`, or True for those
-            that the fit shows (see `with_inference`).
+            Whether to show intervals below the loadings. Pass a result of `bootstrap` to show its intervals,
+            or True for the intervals that the fit shows (see `with_inference`).
         level : float in (0, 1)
             The confidence level of these intervals.
 
@@ -283,7 +283,7 @@ class SparseLoadings(ComponentFit):
         return frames.tidy(with_loadings(state), zeros, is_wide, level)
 
     def glance(self) -> pd.DataFrame:
-        """Return one row for the fit: its size, nonzeros, explained variance, PCA's, and convergence.
+        """Return one row for the fit: size, nonzeros, variance explained by it and by PCA, and convergence.
 
         See Also
         --------
@@ -344,7 +344,7 @@ class SparseLoadings(ComponentFit):
         call : str, optional
             The code that reproduces the fit, if it is not the recorded `call`.
         full_names : bool
-            Whether the tables have long names in full; otherwise names are shortened, with a key.
+            Whether the tables show long names in full; otherwise names are shortened, and a key lists them.
         sort, max_rows, sections, digits, cut
             As for `summary`.
         groups : Series, Categorical or array of length n, or str, optional
@@ -465,7 +465,8 @@ class SparseLoadings(ComponentFit):
         Parameters
         ----------
         kind, sort, max_rows, components, sections, intervals, x, shape, ax
-            As for ``SpcaResult.plot_loadings``; `intervals` are those of ``bootstrap().conf_int()``.
+            As for ``SpcaResult.plot_loadings``; `intervals` is the frame that ``bootstrap().conf_int()``
+            returns.
 
         Returns
         -------
@@ -539,7 +540,7 @@ class LoadingsBootstrap(resampling.FromDraws):
 
     @property
     def similarity(self) -> pd.Series:
-        """The mean absolute correlation of the scores of the draws with those of the fit, length k."""
+        """The mean absolute correlation of the scores of the draws with the scores of the fit, length k."""
         return frames.similarity(self._state, self._numbers)
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
@@ -552,9 +553,9 @@ class LoadingsBootstrap(resampling.FromDraws):
         Returns
         -------
         DataFrame
-            "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and "selected", the
-            share of draws that selected the variable. A loading that is zero in the fit but not in some draw
-            has no bounds (NaN).
+            The columns are "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and
+            "selected", the share of draws that selected the variable. A loading that is zero in the fit but
+            not in some draw has no bounds (NaN).
 
         Raises
         ------

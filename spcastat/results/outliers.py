@@ -42,8 +42,8 @@ class Outliers(Picklable, Summary):
         "row" and "variable" are labels, and "position" is the number of the row, from 0. "value" is the value
         in the data, and "used" the value that the fit uses. "z" is the distance from the middle of the column
         in robust standard deviations, after a power transformation for skewed columns. "low" and "high" are
-        the values with a z of -2.5 and 2.5 (-4 and 4 if the table has no more cells beyond 2.5 than a normal
-        one). "kept" tells whether the fit uses the row.
+        the values with a z of -2.5 and 2.5 (-4 and 4 if the table has no more cells beyond 2.5 than a table
+        of normal data). "kept" indicates whether the fit uses the row.
         """
         return outliers.cells(self._state)
 
@@ -51,25 +51,25 @@ class Outliers(Picklable, Summary):
     def rows(self) -> pd.DataFrame:
         """The robust distances of all rows.
 
-        "distance" is the largest robust distance of a score, "kept" tells whether the fit uses the row, and
-        "cells" is the number of outlying cells.
+        "distance" is the largest robust distance of a score, "kept" indicates whether the fit uses the row,
+        and "cells" is the number of outlying cells.
         """
         return outliers.rows(self._state)
 
     @property
     def columns(self) -> pd.DataFrame:
-        """How each column was judged.
+        """The transformation and the limits of each column.
 
         "judged" is False for columns that are not changed, since they have at most 5 different values, one
         value in half of their rows, or their lowest or highest value in 30 % of the rows. "transformation"
         and "power" describe the transformation of skewed columns. "middle", "low" and "high" are the values
-        with a z of 0, -2.5 and 2.5 (-4 and 4 in a table with no more cells beyond 2.5 than a normal one).
-        "cells" and "share" are the number and the share of outlying cells in the rows kept.
+        with a z of 0, -2.5 and 2.5 (-4 and 4 in a table with no more cells beyond 2.5 than a table of normal
+        data). "cells" and "share" are the number and the share of outlying cells in the rows kept.
         """
         return outliers.columns(self._state)
 
     def cells_of(self, new: hints.Table) -> pd.DataFrame:
-        """Return the outlying cells of new rows, which `transform` pulls in: `cells` without "kept".
+        """Return the outlying cells of new rows, which `transform` replaces: as `cells`, without "kept".
 
         Parameters
         ----------
@@ -91,10 +91,10 @@ class Outliers(Picklable, Summary):
         Parameters
         ----------
         rows, columns : int
-            Largest numbers of rows and variables; `ax` shows fewer if more names lack room there. Rows that
-            are left out come first, above a line, then the rows with the farthest cells. Variables are in the
-            order of the components; if there are more, the variables with the farthest cells in these rows
-            are drawn.
+            Largest numbers of rows and variables to draw; fewer are drawn if `ax` has no room for their
+            names. Rows left out of the fit come first, above a line, followed by the rows with the most
+            extreme cells. Variables are in the order of the components; if there are more than `columns`, the
+            variables with the most extreme cells in these rows are drawn.
         ax : Axes, optional
             By default a new figure is created.
 

@@ -33,7 +33,7 @@ PATH_MEASURES = measures_of("total", "pca")
 class SpcaPath(Outcome):
     """Fits of the same data by one method, in ascending order of nonzeros; the result of `spca_path`.
 
-    ``path[7]`` is the fit with seven nonzeros in each component, ``path[(7, 4, 4)]`` one with unequal
+    ``path[7]`` is the fit with seven nonzeros in each component, and ``path[(7, 4, 4)]`` a fit with unequal
     cardinalities. A path prints as its table, and shows as HTML in a notebook.
     """
 
@@ -51,7 +51,7 @@ class SpcaPath(Outcome):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The table under "path"."""
+        """A dictionary that contains `table` as "path"."""
         return {"path": self.table}
 
     @property
@@ -113,8 +113,8 @@ class SpcaPath(Outcome):
         Returns
         -------
         Axes
-            A dashed line marks what dense PCA explains with the same number of components; the vertical axis
-            starts at zero.
+            A dashed line marks the share that dense PCA explains with the same number of components; the
+            vertical axis starts at zero.
 
         Raises
         ------

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from spcastat import hints
 
-#: Sets within this part of the share are alternatives.
+#: Sets whose share is smaller by at most this fraction of the share are alternatives.
 ALTERNATIVE_SHARE = 0.01
 
 
@@ -42,7 +42,7 @@ class PrincipalVariablesResult(Picklable, Shown):
     Parameters
     ----------
     state : FitState
-        With the weights of the scores as V.
+        The state of the choice, in which V contains the weights of the scores.
     source : Data or None
         The data; None for a choice from a file.
     call : Call or None
@@ -66,7 +66,7 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def kept(self) -> pd.Index:
-        """The names of the variables kept, the most needed first; groups are listed in full."""
+        """The names of the variables kept, the most needed first, including all members of groups."""
         return self._state.spec.columns[principal.variables_of(self._state)].copy()
 
     @property
@@ -91,16 +91,16 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def proven(self) -> bool:
-        """Whether it is proven that no other set reproduces more than this one."""
+        """Whether it is proven that no other set reproduces more variance than this set."""
         return set_of(self._state).is_proven
 
     @property
     def variables(self) -> pd.DataFrame:
         """A row for each variable kept (or group, by its name), the most needed first.
 
-        "without" is the share without the variable; "instead" the best substitute if it cannot be measured,
-        and "with_instead" the share with the substitute; "cost" with a budget; "frequency" the share of
-        resamples of the rows in which it was chosen.
+        "without" is the share without the variable, "instead" the best substitute if the variable cannot be
+        measured, and "with_instead" the share with the substitute. "cost" is included with a budget.
+        "frequency" is the share of resamples of the rows in which the variable was chosen.
         """
         return principal.kept_table(self._state)
 
@@ -108,8 +108,9 @@ class PrincipalVariablesResult(Picklable, Shown):
     def represented(self) -> pd.DataFrame:
         """A row for each other variable, in decreasing order of R2.
 
-        "R2" is the share of its variance that the scores reproduce; "most_by" the kept variable with which it
-        correlates most, and "r" this correlation; "frequency" the share of resamples in which it was chosen.
+        "R2" is the share of the variance of the variable that the scores reproduce, "most_by" the kept
+        variable with which it correlates most, and "r" this correlation. "frequency" is the share of
+        resamples in which the variable was chosen.
         """
         return principal.represented_table(self._state)
 
@@ -117,8 +118,9 @@ class PrincipalVariablesResult(Picklable, Shown):
     def path(self) -> pd.DataFrame:
         """A row for each number of variables that was compared.
 
-        "variables", "share", "of_pca" (the share relative to PCA), the coefficients "RM" and "GCD", and with
-        folds "held_out", its standard error "held_out_se", and "held_out_pca": shares of held-out rows.
+        The columns are "variables", "share", "of_pca" (the share relative to PCA) and the coefficients "RM"
+        and "GCD". With folds there are also the shares in held-out rows: "held_out", its standard error
+        "held_out_se", and "held_out_pca".
         """
         return principal.path_table(self._state)
 
@@ -195,7 +197,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         fitted = standard.restore(scores.to_numpy() @ self._state.moments.coupling.T)
         return pd.DataFrame(fitted, scores.index, deep_copy(self._state.spec.columns))
 
-    # --- further questions ------------------------------------------------------------------------
+    # --- alternatives, stability, bounds ----------------------------------------------------------
 
     def alternatives(self, n: hints.Whole = 5) -> pd.DataFrame:
         """Return sets that differ from this set in one variable and reach 99 % of its share, best first.
@@ -229,7 +231,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         Returns
         -------
         PrincipalVariablesResult
-            With new columns "frequency" of `variables` and `represented`.
+            The choice with new columns "frequency" in `variables` and `represented`.
 
         Raises
         ------
@@ -263,8 +265,8 @@ class PrincipalVariablesResult(Picklable, Shown):
         Raises
         ------
         OptionError
-            If variables have different costs or form groups; the only bounds are then those by PCA and by all
-            candidates.
+            If variables have different costs or form groups; the only bounds are then the shares of PCA and
+            of all candidates.
         """
         from spcastat.proofs.principal_variables import certified
 
@@ -328,7 +330,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         call : str, optional
             The code that reproduces the choice, if it is not the recorded `call`.
         full_names : bool
-            Whether the tables have long names in full; otherwise names are shortened, with a key.
+            Whether the tables show long names in full; otherwise names are shortened, and a key lists them.
 
         Raises
         ------

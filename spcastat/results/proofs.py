@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # --- the certificate ------------------------------------------------------------------------------
 
 
-#: A former method, and what to use instead of a proof in a file.
+#: A former method, and its replacement.
 FORMER_METHODS = {"save": "save its numbers by certificate.table.to_csv(path)"}
 
 
@@ -70,19 +70,20 @@ class Certificate(Picklable, Outcome):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The table under "proof"."""
+        """A dictionary that contains `table` as "proof"."""
         return {"proof": self.table}
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per component; for a joint proof one row, "fit".
+        """One row per component, or a single row, "fit", for a joint proof.
 
         The columns for single components are "cardinality"; "value" and the proven "upper_bound" in variance
         units; "gap" in percent of the value; "optimal", which is True only if optimality is proven to a
-        relative 1e-9; "proof", its kind; "nodes" and "seconds"; "best_known", the best value found, and its
-        "support". The columns for all components together are "measure", "cardinalities"; "value",
-        "upper_bound" and "pca_bound" as shares of the total variance; "gap"; "optimal", to a relative 1e-4;
-        "proof", "nodes", "open" and "seconds"; and "best_known" with its "supports".
+        relative tolerance of 1e-9; "proof", its kind; "nodes" and "seconds"; "best_known", the best value
+        found, and its "support". The columns for all components together are "measure", "cardinalities";
+        "value", "upper_bound" and "pca_bound" as shares of the total variance; "gap"; "optimal", to a
+        relative tolerance of 1e-4; "proof", "nodes", "open" and "seconds"; and "best_known" with its
+        "supports".
         """
         joint = self._numbers.scope == "joint"
         table = pd.DataFrame(
@@ -94,7 +95,7 @@ class Certificate(Picklable, Outcome):
 
     @property
     def sentence(self) -> str:
-        """What is proven, in one sentence."""
+        """One sentence that states what is proven."""
         return proof_sentence(self._numbers, self._state)
 
     @property
@@ -113,7 +114,7 @@ class Certificate(Picklable, Outcome):
         """The best loadings found, shape (p, k)."""
         if self._numbers.best is None:
             raise NoRowsError(
-                "The best loadings of a proof are not in the file of a fit, only their variables, in "
+                "The file of a fit does not contain the best loadings of a proof, only their variables, in "
                 "certificate.table; fit the data again, and call certify()."
             )
         return self._numbers.best
@@ -184,7 +185,7 @@ def _labels(places: Any, columns: pd.Index) -> list[Any]:
 # --- certify and adopt ---------------------------------------------------------------------------
 
 
-#: Seconds that a joint proof, and proofs of single components, may take if no time limit is given.
+#: Default time limits, in seconds, of a joint proof and of proofs of single components.
 JOINT_SECONDS, SINGLE_SECONDS = 10.0, 60.0
 
 
@@ -238,7 +239,7 @@ def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitSt
     V = order_and_sign(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
     share = OBJECTIVES[measure].measure
     value_before, value_after = (float(share(loadings, op)[-1]) for loadings in (state.V, V))
-    # a fit is better if its measure exceeds that of the other by a share of 1e-9
+    # a fit is better if its measure exceeds the measure of the other fit by a relative 1e-9
     if not value_after > value_before * (1.0 + 1e-9):
         return None
     value, name = value_after * op.total * op.unit**2, OBJECTIVES[measure].label
@@ -299,7 +300,7 @@ def _all_together(
     pca = None if state.record.pca_errors else state.moments.pca / op.unit**2  # upper bounds are needed
     options: dict[str, Any] = {"pca": pca, "time_limit": time_limit}
     constraint = CONSTRAINTS.get(str(state.record.options.get("constraint")))
-    # bounds for orthogonal loadings are those of their objective; others hold under a constraint, too
+    # only these bounds are restricted to orthogonal loadings; the other bounds are valid under any constraint
     orthogonal = constraint is not None and not constraint.of_scores and objective in constraint.objectives
     if grouped(state.record):
         certificate = certify_partition(op, state.V, objective, **options)
@@ -316,10 +317,10 @@ def _all_together(
 
 
 def breaks(rule: SupportRule, V: np.ndarray, fitted: np.ndarray) -> bool:
-    """Return whether loadings break a rule that holds for the loadings `fitted`, both of shape (p, k).
+    """Return whether loadings break a rule that the loadings `fitted` satisfy, both of shape (p, k).
 
     A variable that a component must include counts even if its loading is zero, so a component may include
-    more of these variables than the fitted one.
+    more of these variables than the fitted component.
     """
     supports, fitted_supports = ((loadings != 0).T | rule.must for loadings in (V, fitted))
     has_more = not isinstance(rule, GroupRule) and bool(
@@ -345,7 +346,7 @@ def _compared(state: FitState, op: Operator, joint: bool | None, objective: str 
         )
     maximised = OBJECTIVES.get(str(state.record.options.get("objective")))
     if joint is None:
-        # the objective of one component may be its variance, which its own bound proves to 1e-9
+        # for one component whose objective is its variance, the bound of single components is exact to 1e-9
         is_single = state.V.shape[1] == 1 and maximised is not None and maximised.equals_variance
         adds = adjusted_variances(state.V, op) > 0.0
         refused = bool(groups_of(state)) or bool((forced(state) & (state.V == 0)).any())
@@ -376,12 +377,12 @@ def _certified_loadings(state: FitState, certificate: Any) -> tuple[np.ndarray, 
         )
     V = certificate._best_loadings
     if not certificate._state.spec.columns.equals(state.spec.columns) or V.shape != state.V.shape:
-        raise OptionError("adopt() was given the certificate of a fit of other variables or components.")
+        raise OptionError("adopt() was given the certificate of a fit with other variables or components.")
     counts, fit_counts = (np.count_nonzero(loadings, axis=0) for loadings in (V, state.V))
     if not grouped(state.record) and (np.sort(counts) > np.sort(fit_counts)).any():
         raise OptionError(
-            f"adopt() was given the certificate of a fit with the cardinalities {counts.tolist()}; those of "
-            f"this fit are {fit_counts.tolist()}."
+            f"adopt() was given the certificate of a fit with the cardinalities {counts.tolist()}; this fit "
+            f"has {fit_counts.tolist()}."
         )
     return V, certificate._numbers.measure
 
@@ -404,7 +405,7 @@ def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
 
 
 def _plain(certificate: Any, scaled: tuple[str, ...] = (), factor: float = 1.0) -> dict[str, Any]:
-    """Return the fields of a certificate as numbers, text and lists; `scaled` ones times `factor`."""
+    """Return the fields of a certificate as plain values, those in `scaled` multiplied by `factor`."""
     row = {
         field.name: plain_value(getattr(certificate, field.name)) for field in dataclasses.fields(certificate)
     }

@@ -55,16 +55,16 @@ if TYPE_CHECKING:
     from spcastat.show.grid import Document
     from spcastat.show.renderings import Screen
 
-#: Lower limit on the number of draws: three have intervals of 50 %, and two of less than that.
+#: The smallest number of draws: three draws allow intervals of 50 %, and two only lower levels.
 LEAST_DRAWS = 3
-#: The searches of the draws of a bootstrap.
+#: The searches available for bootstrap draws.
 SEARCHES = ("near", "quick")
 #: Upper limit on the number of splits.
 MOST_REPEATS = 10_000
 
 
 class FromDraws(Picklable, Outcome):
-    """What results of resampling have in common."""
+    """The base class of results of resampling."""
 
     #: The field of :class:`spcastat.fit.record.Inference` for such results.
     _kind: ClassVar[str]
@@ -113,7 +113,7 @@ class Bootstrap(FromDraws):
 
     @property
     def similarity(self) -> pd.Series:
-        """The mean absolute correlation of the scores of the draws with those of the fit, length k."""
+        """The mean absolute correlation of the scores of the draws with the scores of the fit, length k."""
         return frames.similarity(self._state, self._numbers)
 
     def conf_int(self, level: float = 0.95, *, kind: IntervalKind = "hull") -> pd.DataFrame:
@@ -131,15 +131,15 @@ class Bootstrap(FromDraws):
             "hull" is the normal interval, the estimate plus or minus a multiple of the standard error over
             draws, extended to zero unless a share of at least (1 + `level`) / 2 of the draws gives the
             loading the sign of the estimate. The extension allows for the selection of the largest estimates,
-            which the normal interval ignores. "percentile" lies between quantiles of the draws; it is shifted
-            towards zero, and so covers small loadings somewhat less often.
+            which the normal interval ignores. The "percentile" interval lies between quantiles of the draws;
+            it is shifted towards zero, so its coverage of small loadings is somewhat lower.
 
         Returns
         -------
         DataFrame
-            "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and "selected", the
-            share of draws that selected the variable. Bounds are within [-1, 1]; a loading that is zero in
-            the fit but not in some draw has a row without bounds (NaN).
+            The columns are "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and
+            "selected", the share of draws that selected the variable. Bounds are within [-1, 1]; a loading
+            that is zero in the fit but not in some draw has a row without bounds (NaN).
 
         Raises
         ------
@@ -153,10 +153,10 @@ class Bootstrap(FromDraws):
         A loading that is zero in the fit is not an estimate with an error, so an interval around it
         would be meaningless: use "selected". A zero loading that no draw selected has no row.
 
-        All kinds presuppose a component that exceeds noise, which :func:`spcastat.choose_k` tests,
-        and that the best sparse components of the population are clearly better than others. If fits with
-        other variables explain nearly as much there, the intervals contain the loadings of the best fit to
-        the population less often than `level` says.
+        All kinds assume that the component exceeds noise, which :func:`spcastat.choose_k` tests, and that the
+        best sparse components of the population are clearly better than others. If fits with other variables
+        explain nearly as much in the population, the intervals cover the loadings of its best fit less often
+        than the nominal `level`.
         """
         intervals = frames.conf_int(self._state, self._numbers, level, kind)
         frames.require_intervals(self._numbers, level)
@@ -165,12 +165,12 @@ class Bootstrap(FromDraws):
     def variance_ci(
         self, level: float = 0.95, *, kind: Literal["normal", "percentile"] = "normal"
     ) -> pd.DataFrame:
-        """Return an interval for the variance that each component's scores have on new rows.
+        """Return an interval for the variance of the scores of each component on new rows.
 
-        If variables are scaled to unit variances, it is the variance for variables in units of their standard
+        If variables are scaled to unit variances, the variance refers to variables in units of their standard
         deviations in the population. Scores of new rows by ``fit.transform`` are in units of the standard
-        deviations of the fit, which are themselves estimates. The variance of these scores is therefore
-        outside the interval more often, in particular with few rows.
+        deviations of the fit, which are themselves estimates. The interval therefore covers the variance of
+        these scores less often, in particular with few rows.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class Stability(FromDraws):
 
     @property
     def bound(self) -> pd.Series:
-        """A bound on the expected number of false selections in each component, and in all together.
+        """A bound on the expected number of false selections, in each component and in all together.
 
         The bound is c^2 / ((2 threshold - 1) p), where c is the mean number of variables selected by the fits
         of halves, and p the number of variables in these fits. It is at most c, and is uninformative if it
@@ -304,16 +304,16 @@ class Stability(FromDraws):
 
     @property
     def similarity(self) -> pd.Series:
-        """The mean absolute correlation of the scores of the halves with those of the fit, length k."""
+        """The mean absolute correlation of the scores of the halves with the scores of the fit, length k."""
         return frames.similarity(self._state, self._numbers)
 
     @property
     def variable_clusters(self) -> pd.DataFrame:
         """Clusters of correlated variables, and how often any of their members was selected.
 
-        "component", "members" (labels), "frequency" (the share of fits that select any member) and
-        "largest" (the share that selects the member selected most often). There is a row for every cluster of
-        at least two variables and every component that selected one of them.
+        The columns are "component", "members" (labels), "frequency" (the share of fits that select any
+        member) and "largest" (the share that selects the member selected most often). There is a row for
+        every cluster of at least two variables and every component that selected one of them.
         """
         return frames.clusters(self._state, self._numbers)
 
@@ -321,9 +321,9 @@ class Stability(FromDraws):
     def associates(self) -> pd.DataFrame:
         """Variables that replaced a selected variable in fits of halves.
 
-        "component", "term" (selected in the fit), "associate" (not selected in the fit), "share" (of the
-        halves that did not select the term, the share that selected the associate), "beside" (the same
-        share for the halves that selected the term), and "correlation" of the two variables.
+        The columns are "component", "term" (selected in the fit), "associate" (not selected in the fit),
+        "share" (of the halves that did not select the term, the share that selected the associate), "beside"
+        (the same share for the halves that selected the term), and "correlation" (of the two variables).
         """
         return frames.associates(self._state, self._numbers)
 
@@ -374,7 +374,7 @@ class SplitInference(FromDraws):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The 95 % intervals: "loadings" (`conf_int`), "variance" (`variance_ci`), and "p_values"."""
+        """The 95 % intervals "loadings" (`conf_int`) and "variance" (`variance_ci`), and "p_values"."""
         return {"loadings": self.conf_int(), "variance": self.variance_ci(), "p_values": self.p_values}
 
     @property
@@ -394,15 +394,15 @@ class SplitInference(FromDraws):
 
     @property
     def similarity(self) -> pd.Series:
-        """The absolute correlation of the scores of the selecting half with those of the fit, length k."""
+        """The absolute correlation of scores of the selecting half with scores of the fit, length k."""
         return frames.similarity(self._state, self._numbers)
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Return an interval for the correlation of each variable that the first half selected.
 
-        It is the correlation, on the second half, with the score of the component computed from the other
-        selected variables and the weights of the first half. Zero means that the variable is unrelated to
-        them.
+        The correlation is computed on the second half, between the variable and the score of the component
+        from the other selected variables with the weights of the first half. Zero means that the variable is
+        unrelated to these variables.
 
         Parameters
         ----------
@@ -412,9 +412,9 @@ class SplitInference(FromDraws):
         Returns
         -------
         DataFrame
-            "component", "term", "loading" (on the first half), "correlation", "std_error", "lower", "upper":
-            the limits are based on Fisher's z and the t distribution. They are NaN if no other variable was
-            selected in the component.
+            The columns are "component", "term", "loading" (on the first half), "correlation", "std_error",
+            "lower", "upper". The limits are based on Fisher's z and the t distribution. They are NaN if no
+            other variable was selected in the component.
 
         Raises
         ------
@@ -458,14 +458,15 @@ class LoadingTest(FromDraws):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The table under "tests"."""
+        """A dictionary that contains `table` as "tests"."""
         return {"tests": self.table}
 
     @property
     def table(self) -> pd.DataFrame:
         """One row for each variable and component.
 
-        Columns "component", "term", "loading", "correlation" (the statistic), "p_value" and "q_value".
+        The columns are "component", "term", "loading", "correlation" (the statistic), "p_value" and
+        "q_value".
         """
         return frames.tests(self._state, self._numbers)
 
@@ -485,7 +486,7 @@ class LoadingTest(FromDraws):
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A fit whose rows are drawn, and how they are drawn.
+    """A fit, its data, and the options for resampling its rows.
 
     Attributes
     ----------
@@ -573,7 +574,7 @@ def bootstrap_loadings(fit: Drawing, n: int, *, select: bool) -> Bootstrapped:
 
 
 def _require_three(sampler: Sampler) -> None:
-    """Raise TooFewRowsError for fewer than three rows: with two, every draw that varies equals the data."""
+    """Raise TooFewRowsError for fewer than three rows: of two rows, every draw that varies is the data."""
     if sampler.n < 3:
         raise TooFewRowsError(f"bootstrap() resamples rows, and {sampler.n} are too few: it needs 3 or more.")
 
@@ -601,7 +602,7 @@ def stability(fit: Drawing, n: int, *, threshold: float, min_correlation: float)
 
 
 def split_inference(fit: Drawing, n: int, *, repeats: int) -> Split:
-    """Return correlations on one half of the rows of variables from the other; see the method of a fit."""
+    """Return results of splitting the rows into halves; see `SpcaResult.split_inference`."""
     from spcastat.assess.split_samples import split
 
     n = whole_number("n", n, LEAST_DRAWS, MOST_DRAWS)
@@ -629,7 +630,7 @@ def test_loadings(fit: Drawing, n: int, *, fdr: str) -> Tested:
 
 
 def _require_permutable(state: FitState, given: Resampling) -> None:
-    """Raise an error unless rows can be permuted: all in memory, measured, and fitted without a rule."""
+    """Raise an error unless the rows are complete and in memory, and the fit has no rule for supports."""
     from spcastat.inputs.samplers import RowSampler
 
     if not isinstance(given.sampler, RowSampler):
@@ -655,14 +656,14 @@ def _require_permutable(state: FitState, given: Resampling) -> None:
 
 
 def number_found(state: FitState, choice: ParallelAnalysis) -> int:
-    """Return the number of components that `choice`, of the same data, has found.
+    """Return the number of components that `choice` found for the same data.
 
     Raises
     ------
     OptionError
         If `choice` is not a result of choose_k(), or of choose() without `k`, or belongs to other data.
     """
-    tests: Any = getattr(choice, "k_choice", choice)  # of choose(), None if the call gave k
+    tests: Any = getattr(choice, "k_choice", choice)  # a result of choose() has None if k was given
     check = getattr(type(tests), "_require_data_of", None)
     if check is None:
         raise OptionError(
@@ -682,10 +683,10 @@ def _resampling(
     own_card: bool = False,
     starts: str = "near",
 ) -> Resampling:
-    """Return what resampling needs to draw rows and refit.
+    """Return the data, the sampler and the refit for an analysis by resampling.
 
-    `analysis` is the name of the call in messages; for `one_table` see `_rows_to_draw`, and for the others
-    `refit_of`.
+    `analysis` is the name of the call in messages. `one_table` is passed to `_rows_to_draw`, and the other
+    options are passed to `refit_of`.
     """
     from spcastat.assess.samples import Resampling, plan_of, refit_of
 
@@ -698,7 +699,7 @@ def _resampling(
 
 
 class _Drawn(NamedTuple):
-    """The data that are drawn from, in memory; what is drawn, in words; a remark on dependent rows."""
+    """Data in memory with their sampler; a description of the draws; a remark on dependent rows."""
 
     source: Data
     sampler: Sampler
@@ -711,7 +712,7 @@ def _rows_to_draw(
 ) -> _Drawn:
     """Return the rows of a fit, or its covariance matrix, to draw from.
 
-    Imputations are refused with `one_table`, for analyses whose p-values and intervals would ignore them.
+    With `one_table` imputations raise an error, for analyses whose p-values and intervals would ignore them.
     """
     data = original_data(fit.state, fit.source, fit.data, analysis).in_memory(seed)
     if one_table:
@@ -720,7 +721,7 @@ def _rows_to_draw(
 
 
 def _halved(fit: Drawing, analysis: str, one_table: bool = False) -> Resampling:
-    """Return the data and the method for fits of halves, which must have enough rows."""
+    """Return the data and the refit for fits of halves; raise TooFewRowsError for too few rows."""
     resampling = _resampling(fit, analysis, one_table=one_table, own_card=True, starts="alone")
     n, k = resampling.sampler.n // 2, fit.state.V.shape[1]
     if n < k + 2:
@@ -743,7 +744,7 @@ def original_data(state: FitState, data: Data | None, table: Any, analysis: str)
     data : Data or None
         None for a fit from a file.
     table : object
-        The data that are given again, a table or `Data`, for a fit from a file.
+        The data of a fit from a file, given again as a table or `Data`.
     analysis : str
         The name of the analysis, for messages.
 
@@ -756,7 +757,7 @@ def original_data(state: FitState, data: Data | None, table: Any, analysis: str)
     WeightsError
         For a fit from a file whose rows had weights, if `table` has none.
     DataError
-        If `table` does not have the data of the fit.
+        If `table` does not contain the data of the fit.
     """
     if data is not None:
         if table is not None:

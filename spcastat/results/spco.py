@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 #: Largest number of penalties in a path.
 MOST_PENALTIES = 1000
 
-#: What the rows of shares mean.
+#: The definitions of the rows of shares.
 MEANINGS = (
     "CPEV: adjusted variance of the scores before thresholding; coordinates: the variance that the sparse "
     "coordinates reproduce."
@@ -275,8 +275,8 @@ class SpcoResult(Picklable, Shown):
         ----------
         kind : {"blocks", "table", "line", "image"}, optional
             Blocks of named bars; a table of coloured numbers; a line over all columns in their order for each
-            component, for spectra and series; or an image for each component, for pixels. The default is
-            that of ``SpcaResult.plot_loadings``.
+            component, for spectra and series; or an image for each component, for pixels. The default is the
+            same as for ``SpcaResult.plot_loadings``.
         sort : bool
             Whether blocks and tables show the largest absolute loading of each component first.
         max_rows : int, optional
@@ -309,7 +309,7 @@ class SpcoResult(Picklable, Shown):
             ax=ax,
         )
 
-    # --- what is computed once ----------------------------------------------------------------------
+    # --- values that are computed once --------------------------------------------------------------
 
     @cached_property
     def _coordinates(self) -> pd.DataFrame:
@@ -354,7 +354,7 @@ class SpcoResult(Picklable, Shown):
     # --- summaries ------------------------------------------------------------------------------
 
     def summary(self, digits: int = 3) -> Summary:
-        """Return header, loadings and shares as text, HTML, LaTeX or Markdown."""
+        """Return the header, loadings and shares as text, HTML, LaTeX or Markdown."""
         n, p, partial = self._source.n, self._source.op.p, self._source.spec.partial
         cpzc, cpev = self.measure("cpzc"), self.measure("cpev")
         covariates = "" if partial is None else f", given {', '.join(partial.names)}"
@@ -424,7 +424,7 @@ class SpcoPath(Outcome):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The table under "path"."""
+        """A dictionary that contains `table` as "path"."""
         return {"path": self.table}
 
     @property
@@ -436,9 +436,9 @@ class SpcoPath(Outcome):
     def table(self) -> pd.DataFrame:
         """One row per fit.
 
-        The columns are the requested value, "penalty", "cpzc" (the share of zero coordinates), three shares
-        of the total variance: "cpev" (the adjusted variance of the loadings), "fit" (what the sparse
-        coordinates reproduce) and "pca" (what the same number of dense components explain), and "converged".
+        The columns are the requested value, "penalty", "cpzc" (the share of zero coordinates), "converged",
+        and three shares of the total variance: "cpev" (the adjusted variance of the loadings), "fit"
+        (reproduced by the sparse coordinates) and "pca" (explained by the same number of dense components).
         """
         return deep_copy(self._table)
 

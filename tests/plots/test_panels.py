@@ -610,7 +610,7 @@ def test_the_plot_of_a_number_says_why_a_component_below_the_noise_line_counts()
     assert choice.k > choice.parallel
     ax = choice.plot()
     texts = " ".join(text.get_text() for text in ax.figure.findobj(Text)).replace("\n", " ")
-    assert "removes the earlier components, parallel analysis does not" in texts
+    assert "removes the earlier components; parallel analysis does not" in texts
 
 
 @pytest.mark.parametrize("count", [2, 3, 8])

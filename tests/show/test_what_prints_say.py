@@ -66,7 +66,7 @@ def test_comparisons_paths_and_proofs_of_robust_fits_say_so_too():
     table = with_outliers()
     fit = sp.spca(table, 2, 3, scale=True, robust=True)
     both = sp.compare(fit, sp.spca(table, 2, 3, scale=True))
-    assert "Warning: the variances of 'joint 3, 3, robust' are those of cleaned data." in said(both)
+    assert "Warning: the variances of 'joint 3, 3, robust' refer to cleaned data." in said(both)
     assert "% of variance of the cleaned data" in said(sp.spca(table, 1, 3, scale=True, robust=True))
     path = sp.spca_path(table, 2, cards=[2, 3], scale=True, method="greedy", robust=True)
     assert "% of the variance of the cleaned data" in said(path)
