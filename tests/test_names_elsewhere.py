@@ -66,7 +66,7 @@ def test_misspelt_attributes_copies_and_pickles():
 
 @pytest.mark.parametrize("method", sorted(FOREIGN_METHODS))
 def test_methods_of_other_programs(method):
-    with pytest.raises(MethodError, match=f"'{re.escape(method)}' is a name of another program") as caught:
+    with pytest.raises(MethodError, match=f"'{re.escape(method)}' is a name from another program") as caught:
         sp.spca(WINE, 1, 3, method=method)
     here = re.search(r"give method='([\w-]+)'", str(caught.value))[1]
     sp.methods(here)

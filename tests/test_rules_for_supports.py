@@ -485,7 +485,7 @@ def test_what_cannot_be_is_refused_by_name(options, match):
 
 
 def test_what_knows_no_groups_refuses_them_with_the_nearest_call(fit):
-    with pytest.raises(CardinalityError, match="of which there are 10, 'size', 'rings', 'moist'"):
+    with pytest.raises(CardinalityError, match="there are only 10: 'size', 'rings', 'moist'"):
         sp.spca_cov(R, 1, 11, together=SIZE)
     with pytest.raises(OptionError, match=r"card counts groups: give joint=False"):
         fit.certify(joint=True)
@@ -505,7 +505,7 @@ def test_a_choice_counts_groups(grouped_rows):
     assert choice.table["nonzeros"].iloc[-1] == 8
     assert "further groups improve prediction too little" in " ".join(str(choice).split())
     assert "The numbers of groups of variables were chosen" in choice.method_text
-    with pytest.raises(CardinalityError, match="a number of groups, of which there are 5"):
+    with pytest.raises(CardinalityError, match="a number of groups, and there are only 5"):
         sp.choose(grouped_rows, 1, cards=[2, 6], scale="mixed", together="terms")
     gaps = sp.datasets.pitprops_sample().copy()
     gaps.iloc[0, 0] = np.nan

@@ -1,1 +1,1 @@
-"""One fit: checks, plan, starts, run, the state that a result keeps, and saved files."""
+"""One fit: checks, plan, starts, run, the state that a result stores, and saved files."""

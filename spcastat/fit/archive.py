@@ -1,10 +1,11 @@
-"""Files: one zip of arrays and JSON for a saved fit, and the replacement of files when they are complete.
+"""Saved fits as zip files of arrays and JSON, and the replacement of files once new ones are complete.
 
-A saved fit is an npz file, which ``numpy.load`` reads, with one more member, ``manifest.json``. There are no
-pickles. The checksums of zip detect damage, and digests in the manifest arrays that were exchanged.
+A saved fit is an npz file, which ``numpy.load`` reads, with the additional member ``manifest.json``. It
+contains no pickles. The checksums of the zip format detect damage, and digests in the manifest detect arrays
+from other files.
 
-A file may come from anywhere, so the sizes in it are not trusted: nothing is compressed, so that no member
-can be larger than the file.
+A file may come from an untrusted source, so the sizes stated in it are not trusted. Members are not
+compressed, so no member can be larger than the file.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from spcastat.version import __version__
 
 MANIFEST = "manifest.json"
 FORMAT = "spcastat fit"
-#: Version of the layout. Earlier ones are those of versions before the first release, and are not read.
+#: Version of the layout. Earlier layouts were used before the first release, and are not read.
 VERSION = 4
 #: Allowed types of arrays.
 DTYPES = re.compile(r"[<>|](b1|[iu][1248]|f(2|4|8|16)|[mM]8(\[(generic|Y|M|W|D|h|m|s|ms|us|ns)\])?)")
@@ -49,14 +50,14 @@ def write_archive(file: IO[bytes], content: Mapping[str, Any], arrays: Mapping[s
     ----------
     file : binary file
     content : mapping
-        Values that JSON can represent, and numbers that are not finite.
+        Values that JSON can represent; numbers may be infinite or NaN.
     arrays : mapping of str to ndarray
         Arrays of numbers, booleans or times.
     """
     members: dict[str, bytes] = {}
     for name, values in arrays.items():
         buffer = io.BytesIO()
-        # the type by its name, as types that older pandas restores from a pickle have metadata
+        # the type is given by name, because types that older pandas restores from a pickle have metadata
         plain = np.asarray(values, dtype=np.dtype(np.asarray(values).dtype.str))
         np.lib.format.write_array(buffer, plain, version=(1, 0), allow_pickle=False)
         members[f"{name}.npy"] = buffer.getvalue()
@@ -66,12 +67,12 @@ def write_archive(file: IO[bytes], content: Mapping[str, Any], arrays: Mapping[s
     members = {MANIFEST: text.encode(), **members}
     with zipfile.ZipFile(file, "w") as archive:
         for name, part in members.items():
-            # a fixed time, so that equal fits make equal files
+            # a fixed time, so that equal fits give equal files
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), part)
 
 
 def _of_python(value: Any) -> Any:
-    """Return a number of NumPy as one of Python, for JSON."""
+    """Return a NumPy number as a Python number, for JSON."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} of type {type(value).__qualname__} cannot be stored")
@@ -93,8 +94,8 @@ def read_archive(path: Path) -> tuple[str, dict[str, Any], dict[str, np.ndarray]
     Raises
     ------
     FileError
-        If there is no such file, or it is of another kind, damaged, of another layout, or says that it holds
-        more than its size.
+        If the file does not exist, is not a saved fit, is damaged, has another layout, or states a size
+        larger than its own.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -148,7 +149,7 @@ def _require_members(path: Path, members: Sequence[zipfile.ZipInfo], size: int) 
 
 
 def _require_digests(parts: Mapping[str, bytes], digests: Any) -> None:
-    """Check that the arrays are those that the manifest describes; older files have no digests."""
+    """Raise ValueError if arrays differ from their digests in the manifest; older files have no digests."""
     if digests is None:
         return
     digest_of = {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()}
@@ -195,7 +196,7 @@ def _array(name: str, part: bytes) -> np.ndarray:
 
 
 def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
-    """Check a user's path of a file to write, and return it.
+    """Check the path of a file to write, and return it.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
 
 
 def as_path(path: Any) -> Path:
-    """Return a user's path as a Path; raise OptionError if it is not a valid path."""
+    """Return a path as a Path; raise OptionError if it is not a valid path."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise OptionError(f"path={shown(path)} was given; it must be the path of a file, as text or a Path.")
     try:
@@ -238,7 +239,8 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
     """Write a new file in the same folder with the function `write`, then rename it to `path`.
 
     Symbolic links and the permissions of an existing file are preserved. The new file has a unique name until
-    it is complete, so that threads and processes can write to the same path: the last one to finish wins.
+    it is complete, so threads and processes can write to the same path: the file of the last one to finish
+    remains.
 
     Raises
     ------
@@ -250,7 +252,7 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
     target = file_path(path)
     mode = _mode_of(target)
     target = Path(os.path.realpath(target)) if os.path.islink(target) else target
-    # a unique name of at most 100 bytes of that of the target, to stay below the limit of 255
+    # a unique name with at most 100 bytes of the name of the target, to stay below the limit of 255 bytes
     prefix = os.fsencode(target.name)[:100].decode(errors="ignore")
     part = target.with_name(f".{prefix}.{secrets.token_hex(8)}.part")
     try:
@@ -292,12 +294,12 @@ def _mode_of(target: Path) -> int | None:
 # --- ranges of numbers in files ------------------------------------------------------------------
 
 
-#: Rounding errors of shares, correlations and variances, as a share of the largest number.
+#: Tolerance for rounding errors of shares, correlations and variances, relative to the largest number.
 ALLOWANCE = 1e-6
 _COUNT, _SHARE, _CORRELATION, _NOT_NEGATIVE = (0.0, inf), (0.0, 1.0), (-1.0, 1.0), (0.0, inf)
 _ABOVE_ZERO = (np.finfo(float).tiny, inf)
 
-#: Place -> the smallest and the largest number there.
+#: Name of a place in a file -> its smallest and its largest allowed number.
 RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("record.n_init", "record.passes", "record.imputations"), (1.0, inf)),
     **dict.fromkeys(("record.reached", "record.k_found", "record.dropped", "record.n_iter"), _COUNT),
@@ -330,7 +332,7 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("split.std_error", "split.variances", "split.variance_errors"), _NOT_NEGATIVE),
     "bootstrap.imputed_variances": _NOT_NEGATIVE,
 }
-#: Place -> the names of the sizes whose product is the number of positions, which ascend.
+#: Place -> the names of the sizes whose product is the number of positions; positions must ascend.
 POSITIONS: dict[str, tuple[str, ...]] = {
     "bootstrap.places": ("p", "k"),
     "stability.places": ("p", "k"),
@@ -339,7 +341,7 @@ POSITIONS: dict[str, tuple[str, ...]] = {
 
 
 def require_range(values: int | float | np.ndarray, place: str, message_place: str) -> None:
-    """Raise FileError for numbers out of the range of their place; NaN are not numbers."""
+    """Raise FileError for numbers outside the range allowed at their place; NaN is ignored."""
     if place not in RANGES:
         return
     low, high = RANGES[place]
@@ -360,7 +362,7 @@ def require_range(values: int | float | np.ndarray, place: str, message_place: s
 def require_positions(
     positions: np.ndarray, place: str, message_place: str, sizes: Mapping[str, int]
 ) -> None:
-    """Raise FileError for positions that do not exist, or do not ascend."""
+    """Raise FileError if positions do not exist, or are not in ascending order."""
     if place not in POSITIONS or not positions.size:
         return
     count = prod(sizes[name] for name in POSITIONS[place])
@@ -369,7 +371,7 @@ def require_positions(
 
 
 def is_possible(evidence: Mapping[str, Any], p: int) -> bool:
-    """Return whether the counts of a search among p variables are possible."""
+    """Return whether the counts reported for a search among p variables are possible."""
     counts = {name: value for name, value in evidence.items() if type(value) is int}
     starts = counts.get("starts", counts.get("settled_fits", 1))
     return (

@@ -1,4 +1,4 @@
-"""The call that made a fit: as text, and to repeat it with some arguments changed."""
+"""The call that produced a fit, as text, and its repetition with some arguments changed."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ ITERATION = ("n_init", "tol", "max_iter", "objective", "effort", "promise")
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A function, and its arguments as given, without the data and those that describe them.
+    """A function and its arguments as given, without the data and the arguments that describe them.
 
     Attributes
     ----------
     function : callable
-        Its first parameter takes the data.
+        The function, whose first parameter is the data.
     arguments : Mapping
-        Arguments by name; may include defaults.
+        Arguments by name; they may include defaults.
     """
 
     function: Callable[..., Any]
@@ -60,14 +60,15 @@ class Call:
         return call_text(self.function, {**self.arguments, **data.options}, data.argument)
 
     def repeat(self, data: Data, changes: Mapping[str, Any]) -> Any:
-        """Repeat the call with some arguments changed, on the rows that were fitted.
+        """Repeat the call for the fitted rows, with some arguments changed.
 
         Parameters
         ----------
         data : Data
             The data of the fit.
         changes : Mapping
-            As for `changed`, and options of the data. If they affect reading, the data are read again.
+            Arguments as for `changed`, and options of the data. The data are read again if an option affects
+            reading.
 
         Raises
         ------
@@ -90,8 +91,8 @@ class Call:
         """Return the call with some arguments changed, dropping arguments that conflict with the changes.
 
         A new sparsity control (`card`, `variance` or `penalty`) replaces the old one; if the method does not
-        support it, the method is dropped, too. With a new method, the sparsity control and the options in
-        ITERATION are kept if the method supports them.
+        support the new control, the method is also dropped. With a new method, the sparsity control and the
+        options in ITERATION are kept if the method supports them.
         """
         arguments = {**self.arguments, **changes}
         controls = [name for name in CONTROLS if changes.get(name) is not None]
@@ -116,7 +117,7 @@ class Call:
 
 
 def data_name(function: Callable[..., Any]) -> str:
-    """Return the name under which a function takes its data: S for a covariance matrix, or data."""
+    """Return the name of the argument that contains the data: S for a covariance matrix, or data."""
     return "S" if "S" in inspect.signature(function).parameters else "data"
 
 
@@ -127,9 +128,9 @@ def call_text(function: Callable[..., Any], call: Mapping[str, Any], data: str =
     ----------
     function : callable
     call : mapping
-        Its arguments. `progress` and `context` are left out of the text.
+        The arguments of the call. `progress` and `context` are left out of the text.
     data : str
-        How the data are given, if not as the first argument.
+        The text for the data, if they are not given as the first argument.
     """
     parameters = inspect.signature(function).parameters
     parts = [data or data_name(function)]
@@ -159,11 +160,11 @@ def _value_text(name: str, value: Any) -> str:
         length = sum(map(len, value.values()))
     if length <= LONGEST_SEQUENCE:
         return repr(value)
-    return name  # a user's object is shown by the name of the argument
+    return name  # other objects are shown by the name of the argument
 
 
 def card_by_number(state: FitState, card: Any, k: Any) -> Any:
-    """Return `card` for a refit with k components, with names of components in a mapping replaced by numbers.
+    """Return `card` for a refit with k components; names of components in a mapping become numbers.
 
     Components that the mapping leaves out keep their cardinality.
     """
@@ -196,9 +197,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def with_table_by_name(function: Function) -> Function:
-    """Return an `explained` function that raises OptionError for a table after a formula, without names.
+    """Wrap an `explained` function: it raises OptionError for a formula followed by a table without a name.
 
-    Python refuses such a call before the function begins if it has a keyword for the second place.
+    Without this wrapper, Python would reject the call itself if the second parameter is also given by
+    keyword.
     """
 
     inner = explained(function)
@@ -249,7 +251,7 @@ RENAMED = {
 
 
 def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = None) -> None:
-    """Raise UnknownOptionError for an argument that has a different name here.
+    """Raise UnknownOptionError for an argument that has a different name in this package.
 
     Parameters
     ----------
@@ -277,7 +279,7 @@ def refuse_unknown(function: str, options: Iterable[str], argument_names: Set[st
             )
 
 
-#: (function, argument) -> why the function does not have the argument, and what to do.
+#: (function, argument) -> why the function does not have the argument, and what to do instead.
 NO_PLACE = {
     ("spca_cov", "center"): "a covariance matrix is centred already, and mean= gives transform() the means",
     ("spca_cov", "weights"): "weights belong to rows, so give the rows to spca(), or the weighted matrix",
@@ -293,16 +295,16 @@ NO_PLACE = {
 def hint(
     function: str, option_names: Set[str], homes: Mapping[str, Set[str]], options: Iterable[str], name: str
 ) -> tuple[str, str]:
-    """Return advice about an argument that does not exist, as to where it belongs, and a similar name.
+    """Return advice on where an argument that does not exist belongs, and a similar name.
 
     Parameters
     ----------
     function : str
-        The function that fits.
+        The name of the function that fits.
     option_names : set of str
-        The arguments of this function, and of the function that was called and passes its options on.
+        The arguments of this function, and of the calling function that passes its options on.
     homes : mapping
-        Description of what a function is for -> the names of its arguments.
+        Description of a function -> the names of its arguments.
     options : iterable of str
         The options of all methods.
     name : str
@@ -331,7 +333,7 @@ def arguments_of(function: Callable[..., Any], options: type | None = None) -> s
 
 
 def refuse_controls(function: str, role: str, options: Mapping[str, Any], advice: str = "") -> None:
-    """Raise UnknownOptionError if a function that makes many fits is given the sparsity of a single fit."""
+    """Raise UnknownOptionError if the sparsity of a single fit is passed to a function for many fits."""
     for name in CONTROLS:
         if options.get(name) is not None:
             raise UnknownOptionError(

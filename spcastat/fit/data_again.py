@@ -1,4 +1,4 @@
-"""The data of a fit from a file, given again: read as the fit read them, and compared with its moments."""
+"""The data of a fit from a file, given again: they are read as before and compared with its moments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from spcastat.reading.read import replay, replay_both
 
 
 def read_again(state: FitState, table: Any, analysis: str) -> Data:
-    """Return a table as the fit read it; see `original_data`."""
+    """Return the data in a table, read with the options of the fit; see `original_data`."""
     record, table = state.record, table_of(table).data
     if record.imputations:
         raise DataError(
@@ -43,7 +43,7 @@ def read_again(state: FitState, table: Any, analysis: str) -> Data:
     partial = state.spec.partial
     scale: Any = record.scaling_groups
     if scale is None and state.has_unit_variances:
-        scale = True  # the fit was one of correlations, which may have been made by scale=True
+        scale = True  # the fit used correlations, which may be due to scale=True
     options = {
         "n_obs": record.n,
         "nearest": record.matrix is not None,
@@ -61,7 +61,7 @@ def _rows_again(state: FitState, table: Any) -> RowData:
     assert standard is not None
     if len(index) != record.n:
         raise DataError(
-            f"data has {len(index)} rows, and the fit had {record.n}: give the data that were fitted."
+            f"data has {len(index)} rows, but the fit had {record.n}: give the data that were fitted."
         )
     covariates = None
     if gaps_rule is None and state.spec.partial is not None:
@@ -86,13 +86,13 @@ def _rows_again(state: FitState, table: Any) -> RowData:
 def require_same_moments(state: FitState, data_again: Data) -> None:
     """Raise DataError unless centre, scale and moments equal those of the fit, up to rounding.
 
-    The moments are the variances of the variables and their covariances with the scores of the fit: after
-    scaling, the variances alone are the same for any data.
+    The moments are the variances of the variables and their covariances with the scores of the fit. The
+    variances alone are not enough, since they are the same for any scaled data.
     """
     variances, variances_now = state.moments.variances, data_again.op.diagonal() * data_again.op.unit**2
     if len(variances) != len(variances_now):
         raise DataError(
-            f"data has {plural(len(variances_now), 'variable')}, and the fit has {len(variances)}: give the "
+            f"data has {plural(len(variances_now), 'variable')}, but the fit has {len(variances)}: give the "
             "data that were fitted, without changes."
         )
     if not np.allclose(variances_now, variances, rtol=SAME_MOMENTS, atol=SAME_MOMENTS**2 * variances.max()):
@@ -102,7 +102,7 @@ def require_same_moments(state: FitState, data_again: Data) -> None:
         standard, standard_now = state.standard, data_again.standard
         if not np.allclose(standard_now.scale, standard.scale, rtol=SAME_MOMENTS, atol=0.0):
             raise _other_data("scales of data are", state, np.abs(standard_now.scale / standard.scale - 1.0))
-        # in standard deviations, which the means of large numbers have to within their rounding
+        # shifts in standard deviations; the tolerance allows for rounding in the means of large numbers
         shifts = np.abs(standard_now.mean - standard.mean) / standard.scale
         tolerance = SAME_MOMENTS * np.maximum(spread, SAME_MOMENTS * spread.max())
         tolerance = tolerance + SUM_ROUNDING * np.abs(standard.mean) / standard.scale
@@ -121,11 +121,11 @@ def require_same_moments(state: FitState, data_again: Data) -> None:
 
 
 def require_same_order(state: FitState, data_again: Data, analysis: str) -> None:
-    """Raise DataError if labels of rows, or blocks, belong to the rows in another order."""
+    """Raise DataError if the design of the rows differs, or if the rows are in another order."""
     if data_again.facts()["row_design"] != state.record.row_design:
         raise DataError(
-            f"{analysis} draws the clusters, strata or blocks of the fit, and rows of data belong together "
-            "in another way: give rows() the clusters=, strata= and block_length= of the fit."
+            f"{analysis} draws the clusters, strata or blocks of the fit, and the rows of data are grouped "
+            "differently: give rows() the clusters=, strata= and block_length= of the fit."
         )
     design = state.design
     if design is None or design.mark is None:
@@ -138,9 +138,9 @@ def require_same_order(state: FitState, data_again: Data, analysis: str) -> None
 
 
 def _other_data(noun: str, state: FitState, difference: np.ndarray) -> DataError:
-    """Return the error for data whose centre, scale or moments are not those of the fit."""
+    """Return the error for data whose centre, scale or moments differ from the fit."""
     column = shown(state.spec.columns[int(np.argmax(difference))])
     return DataError(
-        f"The {noun} not those of the fit, most of all for {column}: give the data that were fitted, without "
-        "changes."
+        f"The {noun} different from the fit, most of all for {column}: give the data that were fitted, "
+        "without changes."
     )

@@ -33,10 +33,12 @@ def conf_int(state: FitState, boot: Bootstrapped, level: float = 0.95, kind: str
 
     The kind "hull" is the normal interval, the estimate plus or minus z standard deviations of the draws,
     extended to zero unless the share of draws in which the loading has the sign of the estimate is at least
-    (1 + level) / 2: the estimate was selected for its size, which the normal interval ignores.
+    (1 + level) / 2. The extension allows for the selection of the estimate for its size, which the normal
+    interval ignores.
 
-    For imputations, standard errors and multiples are those of Rubin's rules, and there are two more columns:
-    "fmi", the fraction of missing information, and "imputations", the share that selects the variable.
+    For imputations, standard errors and multiples follow Rubin's rules, and there are two additional columns:
+    "fmi", the fraction of missing information, and "imputations", the share of imputations that select the
+    variable.
     """
     if isinstance(kind, str) and kind == "normal":
         raise OptionError(
@@ -67,7 +69,7 @@ def conf_int(state: FitState, boot: Bootstrapped, level: float = 0.95, kind: str
 
 
 def pooled_errors(boot: Bootstrapped, draws: np.ndarray, estimates: np.ndarray | None) -> Pooled | None:
-    """Return errors by Rubin's rules, from draws and the estimates of imputations; None without these."""
+    """Return errors by Rubin's rules from draws and estimates of imputations; None without imputations."""
     if estimates is None:
         return None
     return Pooled.of(within_imputations(draws, len(estimates)), estimates, boot.rows or len(draws))
@@ -76,20 +78,21 @@ def pooled_errors(boot: Bootstrapped, draws: np.ndarray, estimates: np.ndarray |
 def variance_ci(
     state: FitState, boot: Bootstrapped, level: float = 0.95, kind: str = "normal"
 ) -> pd.DataFrame:
-    """Return an interval for the variance that each component's scores have on new rows.
+    """Return an interval for the variance of the scores of each component on new rows.
 
-    "estimate" is the variance on the rows of the fit. "held_out" is that minus the mean excess of the
-    variance of draws on their rows over that on the rows of the fit, its optimism.
+    "estimate" is the variance on the rows of the fit. "held_out" is "estimate" minus its optimism: the mean
+    difference between the variance of the components of a draw on the rows of the draw and their variance on
+    the rows of the fit.
 
     The variances of the fit's components on the rows of the draws, d, show the sampling error of a variance
     for fixed loadings. Normal intervals are exp(log(held_out) +- z * e), where e^2 = sd(log d)^2 + o^2 and o
-    is half of log(estimate / held_out): the optimism is an estimate, too, and counts with a standard error
-    of half its size. Percentile intervals are quantiles of d times held_out / estimate.
+    is half of log(estimate / held_out): the optimism is itself an estimate, and its standard error is taken
+    as half its size. Percentile intervals are quantiles of d times held_out / estimate.
     """
     level, kind = checked_level(level), one_of("kind", kind, VARIANCE_KINDS)
     estimate = np.diag(state.moments.scores).copy()
     held_out = estimate - (boot.variances - boot.whole).mean(axis=0)
-    draws = boot.variances if boot.of_fit is None else boot.of_fit  # older files have no others
+    draws = boot.variances if boot.of_fit is None else boot.of_fit  # older files contain only these
     positive = (draws > 0).all(axis=0) & (held_out > 0) & (estimate > 0)
     positive &= has_intervals(boot, level)
     shrunk = np.where(positive, held_out, 1.0) / np.where(positive, estimate, 1.0)
@@ -102,7 +105,7 @@ def variance_ci(
         if pooled is None:
             half = np.exp(ndtri(0.5 + level / 2.0) * np.hypot(spread(logs), optimism))
         else:
-            with np.errstate(over="ignore"):  # infinite, with hardly a degree of freedom
+            with np.errstate(over="ignore"):  # infinite for nearly zero degrees of freedom
                 half = np.exp(replace(pooled, error=np.hypot(pooled.error, optimism)).half(level))
         lower, upper = held_out / half, held_out * half
     else:
@@ -125,12 +128,12 @@ def _error_of(boot: Bootstrapped, draws: np.ndarray, estimates: np.ndarray | Non
 
 
 def number_found(state: FitState, draws: Bootstrapped) -> int | None:
-    """Return the number of components that `choose_k` found on the rows of the fit; None if not known."""
+    """Return the number of components that `choose_k` found for the rows of the fit; None if not known."""
     return state.record.k_found if draws.k_found is None else draws.k_found
 
 
 def not_found(state: FitState, draws: Bootstrapped) -> list[Any]:
-    """Return the components beyond the number that `choose_k` found on the same rows; none if not known.
+    """Return the components beyond the number that `choose_k` found for the same rows; [] if not known.
 
     The components with the largest variances count as found.
     """
@@ -142,7 +145,7 @@ def not_found(state: FitState, draws: Bootstrapped) -> list[Any]:
 
 
 def q_values(state: FitState, places: np.ndarray) -> np.ndarray | None:
-    """Return the q-values of the tests that a fit shows for the loadings at `places`; None without."""
+    """Return the q-values of the loadings at `places` from the tests that a fit shows; None without tests."""
     tested = state.inference.tests
     return None if tested is None else tested.q_value.T.ravel()[places]
 
@@ -163,12 +166,12 @@ def has_intervals(boot: Bootstrapped, level: float = 0.95) -> bool:
 
 
 def require_intervals(boot: Bootstrapped, level: float) -> Bootstrapped:
-    """Return the draws, which are enough for intervals of the level.
+    """Return the draws, after checking that there are enough for intervals of the level.
 
     Raises
     ------
     OptionError
-        If they are not, or if the level is not a number in (0, 1).
+        If there are too few draws, or the level is not a number in (0, 1).
     """
     if not has_intervals(boot, checked_level(level)):
         lower_level = int(100 * (boot.draws - 1) / (boot.draws + 1)) / 100
@@ -184,15 +187,15 @@ def require_intervals(boot: Bootstrapped, level: float) -> Bootstrapped:
 def least_draws(level: float) -> int:
     """Return the smallest number of draws for intervals of a level: 39 for .95, 199 for .99.
 
-    Of n draws and one more, the outermost two leave out the share 2 / (n + 1), which must not exceed
-    1 - `level`: then quantiles lie between draws, and draws that all agree on a sign do so in a share of more
-    than (1 + `level`) / 2.
+    A further draw lies outside the range of n draws with probability 2 / (n + 1), which must not exceed
+    1 - `level`. The quantiles then lie between draws, and if all draws have the same sign, their share
+    exceeds (1 + `level`) / 2.
     """
     return int(np.ceil((1.0 + level) / (1.0 - level) - 1e-9))
 
 
 def quantiles(values: np.ndarray, level: float) -> np.ndarray:
-    """Return the lower and the upper end of the central `level` of each column of draws, shape (2, m)."""
+    """Return the bounds of the central share `level` of the draws in each column, shape (2, m)."""
     return np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
 
 
@@ -204,21 +207,21 @@ def frequency(state: FitState, halves: HalfSamples) -> pd.DataFrame:
     return spread_out(state, halves.places, halves.chosen.mean(axis=0))
 
 
-#: Variables that the fit does not select are drawn if at least this share of the halves selects them.
+#: Smallest share of halves that must select a variable to plot it, if the fit does not select it.
 FREQUENT = 0.1
 
 
 def frequent(state: FitState, halves: HalfSamples) -> pd.DataFrame:
-    """Return the frequencies of the variables selected by the fit or often by halves; others are zero."""
+    """Return the frequencies of variables selected by the fit or by many halves; other entries are zero."""
     shares = frequency(state, halves)
     return shares.where((shares >= FREQUENT) | (loadings(state) != 0), 0.0)
 
 
 def bound(state: FitState, halves: HalfSamples) -> pd.Series:
-    """Return a bound on the expected number of false selections in each component, and in all.
+    """Return a bound on the expected number of false selections, in each component and in all together.
 
     The bound is c^2 / ((2 threshold - 1) p), where c is the mean number of variables selected by the fits of
-    halves, and p the number of variables in these fits. It is at most c, and uninformative if equal to c.
+    halves, and p the number of variables in these fits. It is at most c, and is uninformative if it equals c.
     """
     counts, max_mean = _counts(state, halves)
     values = np.minimum(counts**2 / max_mean, counts)
@@ -239,7 +242,7 @@ def _counts(state: FitState, halves: HalfSamples) -> tuple[np.ndarray, float]:
 
 
 def similarity(state: FitState, resampling: Bootstrapped | HalfSamples | Split) -> pd.Series:
-    """Return the (mean) absolute correlation of the scores of resampled components with those of the fit."""
+    """Return the (mean) absolute correlation of the scores of resampled components with scores of the fit."""
     values = np.atleast_2d(resampling.similarity).mean(axis=0)
     return pd.Series(values, index=state.components, name="similarity")
 
@@ -288,8 +291,8 @@ def associates(state: FitState, halves: HalfSamples) -> pd.DataFrame:
 def split_conf_int(state: FitState, split: Split, level: float = 0.95) -> pd.DataFrame:
     """Return intervals of the correlations of the variables that the first half selected.
 
-    They are intervals of Fisher's z, with the quantile of t with m - 2 degrees of freedom for m rows,
-    clusters or blocks.
+    The intervals use Fisher's z and the quantile of the t distribution with m - 2 degrees of freedom, for m
+    rows, clusters or blocks.
     """
     m = split.independent or split.rows[1]
     half = stdtrit(max(m - 2, 1), 0.5 + checked_level(level) / 2.0) * split.std_error
@@ -314,7 +317,7 @@ def split_p_values(state: FitState, split: Split) -> pd.DataFrame:
 
 
 def split_variance_ci(state: FitState, split: Split, level: float = 0.95) -> pd.DataFrame:
-    """Return a normal interval for the logarithm of each variance, from the half that did not select."""
+    """Return an interval for each variance on the second half, normal on the logarithmic scale."""
     half = np.exp(ndtri(0.5 + checked_level(level) / 2.0) * split.variance_errors / split.variances)
     return pd.DataFrame(
         {
@@ -348,7 +351,7 @@ def intervals_shown(state: FitState, level: float) -> Bootstrapped:
     Raises
     ------
     OptionError
-        If it shows none, or one with too few draws for the level.
+        If it shows no bootstrap, or a bootstrap with too few draws for the level.
     """
     checked_level(level)
     if state.inference.bootstrap is None:
@@ -365,7 +368,7 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
     Raises
     ------
     OptionError
-        If the fit shows neither a bootstrap nor a stability.
+        If the fit shows neither a bootstrap nor a stability selection.
     """
     inference = state.inference
     if inference.bootstrap is None and inference.stability is None:
@@ -397,9 +400,9 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
 def _intervals(
     state: FitState, places: np.ndarray, estimate: np.ndarray, error: np.ndarray, bounds: Any
 ) -> pd.DataFrame:
-    """Return intervals of the loadings at `places`; `bounds` are the lower and the upper.
+    """Return intervals of the loadings at `places`; `bounds` contains the lower and upper bounds.
 
-    Unit loadings are within [-1, 1], and so are their intervals.
+    Bounds are clipped to [-1, 1], the range of loadings of unit length.
     """
     labels = dict(zip(("component", "term"), _labels(state, places), strict=True))
     largest = 1.0 if state.pattern is None else np.inf
@@ -454,12 +457,12 @@ def correlations(state: FitState) -> pd.DataFrame:
     return state.by_variable(values.clip(-1.0, 1.0))
 
 
-#: Options of fits that method="rotate" does not have.
+#: Options of other fits that method="rotate" does not support.
 ONLY_OF_SEARCHES = ("include", "exclude", "disjoint", "together", "constraint", "nonneg")
 
 
 def rotated(state: FitState) -> pd.DataFrame:
-    """Return the rotated loadings before they were cut; see :attr:`spcastat.SpcaResult.rotated`."""
+    """Return the rotated loadings before truncation; see :attr:`spcastat.SpcaResult.rotated`."""
     if state.rotated is None:
         removals = [f"{name}=None" for name in ONLY_OF_SEARCHES if state.record.options.get(name)]
         changes = ["method='rotate'", "card=...", *removals]
@@ -483,8 +486,8 @@ def communalities(state: FitState) -> pd.Series:
 def component_shares(state: FitState) -> pd.DataFrame:
     """Return the shares of the total variance that each score explains, k x 3.
 
-    "alone", "average" over all orders of the components (Shapley value; NaN with more than 12 components) and
-    "last".
+    The columns are "alone", "average" (over all orders of the components: the Shapley value; NaN with more
+    than 12 components) and "last".
     """
     total = state.moments.total
     coupling = state.moments.coupling / total
@@ -493,14 +496,14 @@ def component_shares(state: FitState) -> pd.DataFrame:
     return pd.DataFrame(columns, index=state.components)
 
 
-#: What a robust fit has limits of.
+#: The rows to which the limits of a robust fit refer.
 CLEAN_ROWS = "new rows without outlying cells"
 
 
 def limits(state: FitState, level: float = 0.95) -> pd.Series:
-    """Return the quantiles at `level` of T2 and Q of new rows, a Series; see :func:`distances.limits`.
+    """Return the quantiles at `level` of T2 and Q of new rows as a Series; see :func:`distances.limits`.
 
-    ``attrs["rows"]`` of those of a robust fit says that they are limits of rows without outlying cells.
+    For a robust fit, ``attrs["rows"]`` states that the limits refer to rows without outlying cells.
     """
     level = checked_level(level)
     values = distances.limits(state.moments, state.record.effective_n, level)
@@ -593,15 +596,15 @@ def row_cos2(state: FitState, scores: pd.DataFrame, q: np.ndarray) -> pd.DataFra
 def spectrum(state: FitState) -> np.ndarray:
     """Eigenvalues of the covariance matrix, descending, in squared units of the (scaled) data.
 
-    All possibly nonzero ones if the smaller dimension of the data is at most 3000 and the data are in memory;
-    otherwise, and for a fit from a file, only the k leading ones.
+    All eigenvalues that may be nonzero, if the smaller dimension of the data is at most 3000 and the data are
+    in memory; otherwise, and for a fit from a file, only the k leading ones.
     """
     moments = state.moments
     matrix = moments.smaller_products()
     if matrix is None:
         return np.array(moments.pca, dtype=float)
     values = np.linalg.eigvalsh(matrix)[::-1].clip(min=0.0) * moments.unit**2
-    # the leading eigenvalues are exactly those stored in the fit
+    # the leading eigenvalues must equal those stored in the fit
     count = min(len(moments.pca), len(values))
     values[:count] = moments.pca[:count]
     return np.asarray(values)
@@ -616,14 +619,14 @@ CUMULATIVE = "Cumulative % of total variance"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of ``fit.variance``, and a row of the table of variance.
+    """A column of ``fit.variance``, and the corresponding row of the printed table of variances.
 
     Attributes
     ----------
     name : str
         Name of the column in the frame.
     values : callable
-        Returns values of shape (k,) from the moments.
+        Function of the moments that returns the values, shape (k,).
     label : str
         Label of the row in a table.
     heading : str
@@ -636,7 +639,7 @@ class Column:
     key : str
         Key of the explanation of the heading; the label by default.
     measure : str
-        Name of the measure in the column, if it is one: older files may lack it.
+        Name of the measure, if the column contains one; older files may lack it.
     """
 
     name: str
@@ -662,7 +665,7 @@ def _cumulative(measure: Measure) -> Column:
     )
 
 
-#: In the order of the frame.
+#: The columns of ``fit.variance``, in this order.
 VARIANCE: tuple[Column, ...] = (
     Column("cardinality", lambda m: np.count_nonzero(m.V, axis=0), "Nonzeros", "card", "count"),
     Column("score variance", lambda m: np.diag(m.scores), "Variance of scores", "scores", "variance"),
@@ -682,7 +685,7 @@ VARIANCE: tuple[Column, ...] = (
 
 
 def variance(state: FitState) -> pd.DataFrame:
-    """Return the values of all columns in VARIANCE whose measures are known, one row per component."""
+    """Return the columns in VARIANCE whose measures are available, with one row per component."""
     measures = ("", *state.moments.known_measures())
     columns = {column.name: column.values(state.moments) for column in VARIANCE if column.measure in measures}
     return pd.DataFrame(columns, index=state.components).copy()
@@ -695,7 +698,7 @@ def variance(state: FitState) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Errors of m estimates from M imputations.
+    """Standard errors of m estimates from M imputations.
 
     Attributes
     ----------
@@ -719,7 +722,7 @@ class Pooled:
         Parameters
         ----------
         variances : ndarray of shape (m,)
-            Mean over imputations of the standard errors, squared.
+            Mean over imputations of the squared standard errors.
         estimates : ndarray of shape (M, m)
         rows : int
             The number of independent rows, clusters or blocks.
@@ -735,7 +738,7 @@ class Pooled:
         return cls(np.sqrt(total), share, freedom)
 
     def half(self, level: float) -> np.ndarray:
-        """Return half of the lengths of intervals."""
+        """Return half the lengths of intervals of a level, shape (m,)."""
         return np.asarray(stdtrit(self.freedom, 0.5 + level / 2.0) * self.error)
 
 
@@ -745,7 +748,8 @@ def within_imputations(values: np.ndarray, count: int) -> np.ndarray:
     Parameters
     ----------
     values : ndarray of shape (B, m)
-        Draw b is from imputation b modulo `count`. NaN is returned for fewer than two draws of each.
+        Draw b is from imputation b modulo `count`. With fewer than two draws of each imputation, NaN is
+        returned.
     """
     if len(values) < 2 * count:
         return np.full(values.shape[1], np.nan)

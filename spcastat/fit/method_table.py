@@ -1,4 +1,4 @@
-"""The table of methods: names, papers, solvers, when to use them, and which one a call means."""
+"""The table of methods (names, papers, solvers, advice), and the choice of the method of a call."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ CONTROLS = ("card", "total", "t", "penalty", "threshold", "variance")
 RULE = ("include", "exclude", "disjoint", "together")
 #: The default method.
 DEFAULT = "joint"
-#: Options for the length of an iteration, which the default method does not have.
+#: Options that control the length of an iteration, which the default method does not have.
 ITERATION_OPTIONS = ("n_init", "tol", "max_iter")
-#: Takes an option that no method has, and returns where it belongs, and the name of a similar one.
+#: Function of an option that no method has: returns advice on where it belongs, and a similar name.
 Hint = Callable[[str], tuple[str, str]]
 
 
@@ -50,10 +50,10 @@ class Method:
     fixed : Mapping
         Values of the fields that the name implies.
     without : tuple of str
-        Fields that are no options under this name.
+        Fields that are not options under this name.
     criterion_of : str or None
-        The name of the objective that its criterion is, if the best of several starts can be that of another
-        objective: option `objective`.
+        The name of the objective that the solver optimises, if the option `objective` can select the best of
+        several starts by another objective.
     use : str
         When to use the method, and when not, in a sentence or two.
     """
@@ -401,7 +401,7 @@ SOLVERS: dict[str, Method] = {method.name: method for method in _METHODS}
 
 
 def needs_rows(method: object) -> bool:
-    """Whether `method` is the name of a method that works on rows, not only on their covariances."""
+    """Whether `method` is the name of a method that needs rows and not only their covariances."""
     return isinstance(method, str) and method in SOLVERS and SOLVERS[method].solver.needs == "rows"
 
 
@@ -426,8 +426,9 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
 
     Notes
     -----
-    The default method is "joint", with `card`, with `variance` or with neither. It has no nonnegative form
-    and no bound on the l1 norm: without a name, `nonneg` with `card` selects "bcd-l0", and `t` "bcd-l1".
+    The default method is "joint", with `card`, with `variance` or with neither. It supports neither
+    nonnegative loadings nor a bound on the l1 norm: without `method`, `nonneg` with `card` selects "bcd-l0",
+    and `t` selects "bcd-l1".
     """
     if isinstance(method, str) and method == "spco":
         raise errors.MethodError(
@@ -436,7 +437,7 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
         )
     if isinstance(method, str) and method in FOREIGN_METHODS:
         advice = _equivalent(FOREIGN_METHODS[method], given)
-        raise errors.MethodError(f"method={method!r} is a name of another program; give {advice}.")
+        raise errors.MethodError(f"method={method!r} is a name from another program; give {advice}.")
     if isinstance(method, str) and method in REMOVED_METHODS:
         raise errors.MethodError(f"The method {method!r} was removed; {REMOVED_METHODS[method]}.")
     controls = [name for name in CONTROLS if name in given]
@@ -446,7 +447,7 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
         raise errors.MethodError(f"method={method!r} is not known.{hint} sp.methods() lists all methods.")
     named_method = None if method is None else SOLVERS[one_of("method", method, SOLVERS, errors.MethodError)]
     if named_method is not None and not set(controls) <= set(named_method.options):
-        return named_method  # whose plan refuses the option that it does not have
+        return named_method  # its plan raises an error for the option that it does not have
     if len(controls) > 1:
         raise errors.OptionError(
             f"{' and '.join(controls)} were both given; each sets the sparsity by itself, so give one."
@@ -464,7 +465,7 @@ def _in_parts(method: str) -> str | None:
 
 
 def _equivalent(name: str, given: Mapping[str, Any]) -> str:
-    """Return how a method is given beside the options of a call, which it may not all have."""
+    """Return advice on how to request a method in a call, some of whose options it may not have."""
     method = SOLVERS[name]
     words = f"method={name!r}, the name here"
     if method.controls and not any(control in given for control in method.controls):
@@ -482,7 +483,7 @@ def _equivalent(name: str, given: Mapping[str, Any]) -> str:
 def no_such_option(
     name: str, given: Collection[str], method: Method, default: bool, hint: Hint
 ) -> errors.UnknownOptionError:
-    """Return the error for an option that the method lacks: those that have it and the others given."""
+    """Return the error for an option that the method lacks; it names methods that accept the call."""
     owners = [owner.name for owner in SOLVERS.values() if name in owner.options]
     accepting = [owner for owner in owners if set(given) <= set(SOLVERS[owner].options)]
     has: Sequence[str] = method.options
@@ -527,12 +528,12 @@ def no_such_option(
     )
 
 
-# --- options that do nothing beside others -------------------------------------------------------
+# --- options without effect in a call ------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """The options of a call that go together.
+    """The method, solver and options of a call, to check whether they conflict.
 
     Attributes
     ----------
@@ -541,7 +542,7 @@ class Combination:
     k : int
         Number of components.
     options : Mapping
-        The options of the method that were given, checked, and those that they imply.
+        The checked options of the method that were given, and the options that they imply.
     n_init : int
         The number of starts.
     start : object
@@ -559,7 +560,7 @@ class Combination:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What messages name: the options as users write them."""
+        """The values for templates of messages: the options as users write them."""
         return {
             "deflation": repr(getattr(self.solver, "deflation", None)),
             "criterion": repr(self.method.criterion_of),
@@ -571,16 +572,16 @@ class Combination:
 
 @dataclass(frozen=True)
 class Conflict:
-    """A combination that is refused.
+    """A combination of options that raises an error.
 
     Attributes
     ----------
     option : str
-        The option that would do nothing.
+        The option that would have no effect.
     applies : callable
-        Returns whether a combination is of this kind.
+        Function that returns whether a combination has this conflict.
     message : str
-        A template of the fields of `Combination.words`.
+        A template with the names in `Combination.words`.
     """
 
     option: str
@@ -657,8 +658,8 @@ CONFLICTS = (
     Conflict(
         "start",
         _equal_starts,
-        "start='ones' was given with a method that fits all components together, so all would start "
-        "equal; use 'pca' or 'column', or give loadings.",
+        "start='ones' was given with a method that fits all components together, so all components would "
+        "have the same start; use 'pca' or 'column', or give loadings.",
     ),
     Conflict(
         "n_init",
@@ -670,7 +671,7 @@ CONFLICTS = (
 
 
 def refuse_conflicts(call: Combination) -> None:
-    """Raise errors.OptionError for the first of CONFLICTS that a combination of options is."""
+    """Raise errors.OptionError for the first of CONFLICTS that applies to a combination of options."""
     for conflict in CONFLICTS:
         if conflict.applies(call):
             raise errors.OptionError(conflict.message.format(**call.words))

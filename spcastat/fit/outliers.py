@@ -26,18 +26,19 @@ def cleaning_of(state: FitState) -> Cleaning:
 
 
 def labels_of(state: FitState) -> pd.Index:
-    """Return the labels of the rows; their numbers, from 0, for a file without them."""
+    """Return the labels of the rows; for a file without labels, the numbers of the rows from 0."""
     if state.row_labels is not None:
         return state.row_labels
     return pd.RangeIndex(len(cleaning_of(state).kept))
 
 
 def cells(state: FitState) -> pd.DataFrame:
-    """Return the outlying cells, the furthest first; one line for each.
+    """Return the outlying cells, one row per cell, in decreasing order of the absolute z.
 
-    "row", "variable": labels. "position": the number of the row, from 0. "value": in the data. "z":
-    standardised, on the scale of the power. "used": the value that the fit uses. "low", "high": the values
-    that are not outlying. "kept": whether the fit uses the row.
+    "row" and "variable" are labels, and "position" is the number of the row, from 0. "value" is the value in
+    the data, "z" the standardised value after the power transformation, and "used" the value that the fit
+    uses. "low" and "high" are the limits of values that are not outlying. "kept" indicates whether the fit
+    uses the row.
     """
     cleaning, labels = cleaning_of(state), labels_of(state)
     frame = _cells(state, labels, cleaning.places, cleaning.values, cleaning.z)
@@ -45,7 +46,7 @@ def cells(state: FitState) -> pd.DataFrame:
 
 
 def cells_of_new(state: FitState, new: Any) -> pd.DataFrame:
-    """Return the outlying cells of new rows, the furthest first; as `cells`, without "kept".
+    """Return the outlying cells of new rows, with the columns and order of `cells`, without "kept".
 
     Raises
     ------
@@ -91,7 +92,7 @@ def _cells(
 
 
 def rows(state: FitState) -> pd.DataFrame:
-    """Return all rows: "distance" (of its scores), "kept", and "cells", the number of its outlying cells."""
+    """Return a table of all rows: "distance" of the scores, "kept", and "cells", the outlying cells."""
     cleaning = cleaning_of(state)
     counts = np.bincount(cleaning.places[:, 0], minlength=len(cleaning.kept))
     values = {"distance": cleaning.distance, "kept": cleaning.kept, "cells": counts}
@@ -100,11 +101,12 @@ def rows(state: FitState) -> pd.DataFrame:
 
 
 def columns(state: FitState) -> pd.DataFrame:
-    """Return how each column was judged.
+    """Return the transformation and the limits of each column.
 
-    "judged": False for columns that were left as they are. "transformation": "" for none, "Box-Cox" or
-    "Yeo-Johnson", with its "power". "middle", "low", "high": the values at z of 0 and at the bend. "cells":
-    number of outlying cells in the rows kept; "share": their share of these rows.
+    "judged" is False for columns that are not changed. "transformation" is "Box-Cox", "Yeo-Johnson" or ""
+    (none), and "power" its exponent. "middle", "low" and "high" are the values at z = 0 and at the negative
+    and positive bend. "cells" is the number of outlying cells in the rows kept, and "share" their share of
+    these rows.
     """
     cleaning = cleaning_of(state)
     wrapping = cleaning.wrapping

@@ -53,7 +53,7 @@ from spcastat.solvers.solver import JointSolver, Solver
 #: Names of starts, in the order in which they are used.
 STARTS = ("pca", "column", "ones")
 
-#: A name in STARTS, or loadings of shape (p, k); a frame until its rows are matched with the variables.
+#: A name in STARTS, or loadings of shape (p, k), as a DataFrame until rows are matched with the variables.
 Start = str | np.ndarray | pd.DataFrame
 
 
@@ -79,7 +79,7 @@ MOST_GROUPED = 300
 
 
 def names_by_component(option: str, value: Any, k: int, p: int) -> tuple[tuple[Any, ...], ...] | None:
-    """Check names of variables: for every component, or a mapping from components to names."""
+    """Check names of variables, given for all components or as a mapping from components to names."""
     components = [f"PC{i + 1}" for i in range(k)]
     by_component = value if isinstance(value, Mapping) else dict.fromkeys(components, value)
     names_found: dict[str, dict[Hashable, None]] = {name: {} for name in components}
@@ -94,7 +94,7 @@ def names_by_component(option: str, value: Any, k: int, p: int) -> tuple[tuple[A
         several = elements(names, p)
         try:
             names_found[name] |= dict.fromkeys(several)
-            # a consumed iterator would be empty in a refit
+            # an iterator that was consumed here would be empty in a refit
             sound = len(several) <= p and not isinstance(names, Iterator)
         except Exception:  # labels must be hashable
             sound = False
@@ -121,7 +121,7 @@ def groups_together(value: Any, k: int, p: int) -> tuple[tuple[str, tuple[Any, .
 
 
 def refuse_rule(options: Mapping[str, Any], order: Any, p: int) -> None:
-    """Raise OptionError if a rule is combined with options that do not support it.
+    """Raise OptionError if a rule is combined with options that do not support rules.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def refuse_rule(options: Mapping[str, Any], order: Any, p: int) -> None:
 
 
 def with_positions(solver: Solver, spec: Spec, check: bool = True) -> Solver:
-    """Return a solver whose rule, if it has one, refers to variables by position.
+    """Return the solver with variables in its rule, if it has one, given by position instead of name.
 
     Raises
     ------
@@ -202,8 +202,8 @@ def groups_of_columns(
     if isinstance(together, str):
         if spec.terms is None:
             raise errors.OptionError(
-                "together='terms' was given without a formula, which has the terms: name the variables of "
-                'each group, together={"size": ["topdiam", "length"]}, or, with rows, give '
+                "together='terms' was given without a formula, which would define terms: name the variables "
+                'of each group, together={"size": ["topdiam", "length"]}, or, with rows, give '
                 "formula='~ .' and categorical='dummy', or scale='mixed'."
             )
         return tuple((name, tuple(members)) for name, members in spec.terms.items())
@@ -235,7 +235,7 @@ def positions_of(option: str, names: tuple[Hashable, ...], places: Mapping[Hasha
 
 
 def require_possible(solver: Solver, columns: pd.Index) -> None:
-    """Raise OptionError if no supports with the cardinalities satisfy the rule, which is in positions."""
+    """Raise OptionError if no supports with the cardinalities satisfy the rule, given by position."""
     if not isinstance(solver, Joint) or not solver.ruled:
         return
     constraints: tuple[Any, ...] = solver.card or solver.include or solver.exclude or ()
@@ -246,13 +246,13 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
     need = "its card is" if solver.card else "it needs at least"
 
     noun, counted = "variable", "nonzeros"
-    if isinstance(rule, GroupRule):  # from here on groups stand for variables
+    if isinstance(rule, GroupRule):  # from here on the units are groups instead of variables
         columns = pd.Index([group[0] for group in solver.together or ()])
         noun, counted, rule = "group", "groups", rule.groups
         if max(cards) > len(columns):
             raise errors.CardinalityError(
-                f"card={list(cards)} was given with together=, so card is a number of groups, of which there "
-                f"are {len(columns)}, {listed(columns)}. Give at most {len(columns)}."
+                f"card={list(cards)} was given with together=, so card is a number of groups, and there are "
+                f"only {len(columns)}: {listed(columns)}. Give at most {len(columns)}."
             )
     _require_each_possible(rule, cards, columns, noun, need)
     if solver.constraint is not None:
@@ -264,8 +264,8 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
 def _require_independent(rule: SupportRule, cards: tuple[int, ...], constraint: str) -> None:
     """Raise OptionError if the rule leaves too few variables for loadings that are linearly independent.
 
-    Loadings of k components are independent only if k different variables can be found, one in the support
-    of each (Hall's condition).
+    Loadings of k components are independent only if k different variables can be chosen, one from the support
+    of each component (Hall's condition).
     """
     required_counts = rule.must.sum(axis=1)
     supports = np.where((required_counts == cards)[:, None], rule.must, rule.may)
@@ -283,7 +283,7 @@ def _require_independent(rule: SupportRule, cards: tuple[int, ...], constraint: 
 
 
 def _has_a_variable_each(supports: np.ndarray) -> bool:
-    """Whether different variables can be found for all components, given what each may have (k, p)."""
+    """Whether different variables can be chosen from the supports, shape (k, p), one per component."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -326,7 +326,7 @@ def _require_disjoint_possible(
         )
     if sum(cards) > len(columns):
         raise errors.OptionError(
-            f"card={list(cards)} asks for {sum(cards)} {counted}, and disjoint=True shares {len(columns)} "
+            f"card={list(cards)} asks for {sum(cards)} {counted}, and disjoint=True divides {len(columns)} "
             f"{noun}s among the components: give smaller cards, fewer components, or leave disjoint out."
         )
     if rule.assigned(np.zeros(rule.may.shape), cards) is None:
@@ -338,7 +338,7 @@ def _require_disjoint_possible(
 
 
 def _names_of(columns: pd.Index, mask: np.ndarray) -> str:
-    """Return the names of some variables, of which the first eight are listed."""
+    """Return the names of the variables in a mask; at most the first eight are listed."""
     return ", ".join(full_names(columns[mask][:8])) + (" and more" if mask.sum() > 8 else "")
 
 
@@ -355,7 +355,7 @@ def cardinalities(card: Any, k: int, p: int, option: str = "card") -> tuple[int,
     Parameters
     ----------
     card : int, sequence of k ints, or mapping
-        A mapping, or a Series with such labels, names components by "PC1", "PC2", ... or by number from 1.
+        A mapping, or a Series with labels, identifies components as "PC1", "PC2", ... or by number from 1.
     k, p : int
     option : {"card", "cards"}
         The option that was given, for messages.
@@ -428,7 +428,7 @@ FLAGS = (
     *("orth", "renormalise", "nonneg", "exact", "disjoint"),
     *("refit", "fixed_penalty"),
 )
-#: Option -> the names that it takes.
+#: Option -> the names that it accepts.
 NAMES: dict[str, Iterable[str]] = {
     "deflation": DEFLATIONS,
     "objective": OBJECTIVES,
@@ -436,7 +436,7 @@ NAMES: dict[str, Iterable[str]] = {
     "effort": EFFORTS,
     "promise": PROMISES,
 }
-#: Option -> the smallest and the largest whole number that it takes.
+#: Option -> the smallest and the largest whole number that it accepts.
 COUNTS: dict[str, tuple[int, int | None]] = {
     "c": (1, None),
     "sweeps": (1, None),
@@ -444,16 +444,16 @@ COUNTS: dict[str, tuple[int, int | None]] = {
     "n_init": (1, MOST_STARTS),
     "grid": (3, 10_000),
 }
-#: Option -> the smallest and the largest number that it takes.
+#: Option -> the smallest and the largest number that it accepts.
 NUMBERS = {
     "tol": (0.0, 1.0),
     "ridge": (0.0, np.inf),
     "orthogonal": (0.0, 1.0),
     "uncorrelated": (0.0, np.inf),
 }
-#: Option -> a number that it exceeds, and the largest that it takes.
+#: Option -> the limit that its value must exceed, and the largest value that it accepts.
 POSITIVE = {"orthonormality": (0.0, 1e12)}
-#: Option -> the smallest and the largest of one number for all components, or of k numbers.
+#: Option -> the smallest and the largest value, for one number for all components or for k numbers.
 COMPONENT_NUMBERS = {"penalty": (0.0, np.inf), "threshold": (0.0, 1.0), "mu": (1e-100, 1e100)}
 #: Option -> function of (value, k, p) that returns the checked value.
 CHECKS: dict[str, Callable[[Any, int, int], Any]] = {
@@ -470,7 +470,7 @@ CHECKS: dict[str, Callable[[Any, int, int], Any]] = {
 
 
 def checked_option(name: str, value: Any, k: int, p: int) -> Any:
-    """Return the value of an option for the solver of k components of p variables, or raise OptionError."""
+    """Return the checked value of an option for k components of p variables, or raise OptionError."""
     if name in CHECKS:
         return CHECKS[name](value, k, p)
     if name in FLAGS:
@@ -501,7 +501,7 @@ class Request:
     exclude, disjoint, together
         As for :func:`spcastat.spca`.
     method_options : Mapping
-        Options of this method that not all methods have.
+        Options of the method that some other methods do not have.
     """
 
     k: int
@@ -551,13 +551,14 @@ class Request:
 
     @property
     def seed(self) -> int:
-        """The seed of several fits that use the same random numbers; 0 for None."""
+        """The seed for several fits that share random numbers; 0 if `rng` is None."""
         return 0 if self.rng is None else whole_number("rng", self.rng, 0, LARGEST_SEED - 1)
 
 
 #: Values of `order`.
 ORDERS = ("variance", "given", "best")
-#: The starts of a nonnegative fit for another objective than the criterion of its method, which is not named.
+#: Number of starts of a nonnegative fit without `method`, if its objective is not the criterion of the
+#: solver.
 COMPARED_STARTS = 20
 
 
@@ -573,11 +574,11 @@ class Plan:
     order : {None, "variance", "given", "best"}
         As for :func:`spcastat.spca`; see `groups`.
     aim : Objective or None
-        What is maximised over the starts, for a method with that choice.
+        The objective by which the best start is selected, for methods with the option `objective`.
     start : str, ndarray of shape (p, k), or DataFrame
-        The start of an iteration.
+        The first start of the iteration.
     compares_supports : bool
-        Whether a nonnegative fit is compared with the best of all supports, if there are few.
+        Whether a nonnegative fit is compared with the best fit over all supports, if these are few.
     """
 
     method: Method
@@ -590,14 +591,14 @@ class Plan:
 
     @property
     def rows_for(self) -> str:
-        """The name of the method if it needs the rows themselves, else an empty string."""
+        """The name of the method if it needs the rows themselves, otherwise an empty string."""
         return self.method.name if self.solver.needs == "rows" else ""
 
     def groups(self, k: int) -> np.ndarray:
-        """Return labels, shape (k,), for `order_and_sign`: components of one label are sorted by variance.
+        """Return labels for `order_and_sign`, (k,); components with equal labels are sorted by variance.
 
-        By default these are the components with equal cardinality (bound, penalty), if the method finds all
-        components together and does not determine their order itself.
+        By default, components with equal cardinality (or bound, or penalty) have equal labels if the method
+        finds all components together and does not determine their order itself.
         """
         if self.order == "variance":
             return np.zeros(k, dtype=int)
@@ -611,25 +612,26 @@ class Plan:
     def on(self, spec: Spec, check: bool = True) -> Plan:
         """Return the plan for the variables of a spec, matching starts and rules that use names.
 
-        `check` says whether supports of the plan's cardinalities must satisfy its rule.
+        `check` states whether some supports of the plan's cardinalities must satisfy its rule.
         """
         solver = with_positions(self.solver, spec, check)
         return replace(self, start=matched(self.start, spec.columns), solver=solver)
 
     def of_samples(self) -> Plan:
-        """Return the plan for fits of folds and samples, which start near a fit and compare no supports."""
+        """Return the plan for fits of folds and samples: they start near a fit and skip other supports."""
         return replace(self, compares_supports=False)
 
     def with_card(self, card: Sequence[int]) -> Plan:
-        """Return the plan with other cardinalities, for a method that has them."""
+        """Return the plan with other cardinalities, for a method with the option `card`."""
         return replace(self, solver=replace(cast(Any, self.solver), card=tuple(card)))
 
     def admissible_cards(
         self, keys: Sequence[Any], cards: Sequence[tuple[int, ...]], columns: pd.Index, check: bool
     ) -> tuple[list[Any], list[tuple[int, ...]]]:
-        """Return the cardinalities for which some supports satisfy the rule of the plan, and their keys.
+        """Return the keys and cardinalities for which some supports satisfy the rule of the plan.
 
-        Without `check`, those are left out too with which a constraint takes more numbers than are free.
+        Without `check`, cardinalities are also left out if a constraint imposes more conditions than the
+        loadings have free numbers.
 
         Raises
         ------
@@ -663,7 +665,7 @@ def require_components(k: int, p: int) -> None:
 
 
 def require_rank(k: int, rows: int | None, centred: bool) -> None:
-    """Raise ComponentsError if k exceeds the rank that the number of rows allows, if that is known."""
+    """Raise ComponentsError if k exceeds the largest rank possible with the number of rows, if known."""
     rank_limit = None if rows is None else max(rows - int(centred), 1)
     if rank_limit is not None and k > rank_limit:
         raise errors.ComponentsError(
@@ -681,11 +683,11 @@ def make_plan(request: Request, p: int, hint: Hint = lambda name: ("", ""), reco
     p : int
         Number of variables.
     hint : callable
-        Returns where an option that no method has belongs, for the function that was called, and the name of
-        a similar one; each is "" if there is none.
+        Function of an option that no method has. It returns advice on where the option belongs, and the name
+        of a similar option; each is "" if there is none.
     recorded : bool
-        Whether the arguments are those that the record of a fit holds, with defaults, which may have no
-        effect beside the others.
+        Whether the arguments come from the record of a fit. They then include defaults, which may have no
+        effect together with the other arguments.
 
     Raises
     ------
@@ -694,7 +696,7 @@ def make_plan(request: Request, p: int, hint: Hint = lambda name: ("", ""), reco
     UnknownOptionError
         If the method does not have an option; the message names the methods that have it.
     OptionError
-        If a value is not allowed, or if options are one of the `CONFLICTS` of `fit.method_table`.
+        If a value is not allowed, or if one of the `CONFLICTS` of `fit.method_table` applies.
     """
     options = request.options
     method = choose_method(request.method, options)
@@ -722,7 +724,7 @@ def make_plan(request: Request, p: int, hint: Hint = lambda name: ("", ""), reco
     if "variance" in options and "promise" in method.options:
         solver_options.setdefault("promise", PROMISES[0])
     solver = method.build(solver_options)
-    # a method that is named ends as published; the default of nonnegative fits is the best that is known
+    # a requested method ends as published; the default for nonnegative fits also compares supports
     nonnegative = bool(options_checked.get("nonneg")) and "card" in options_checked
     compares_supports = request.method is None and nonnegative
     reconstructs = aim is not None and aim.reconstructs
@@ -735,7 +737,7 @@ def make_plan(request: Request, p: int, hint: Hint = lambda name: ("", ""), reco
 
 
 def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
-    """Refuse options that conflict with `constraint`, and set the objective that it has by default."""
+    """Raise OptionError for options that conflict with `constraint`, and set its default objective."""
     if "constraint" not in values:
         return
     constraint = CONSTRAINTS[values["constraint"]]
@@ -749,7 +751,7 @@ def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
     if objective not in constraint.objectives:
         choices = " or ".join(f"objective={name!r}" for name in constraint.objectives)
         raise errors.OptionError(
-            f"{clause} with objective={objective!r}, and is for {choices}: give that, or leave objective out."
+            f"{clause} with objective={objective!r}; it needs {choices}: give that, or leave objective out."
         )
     if values.get("together"):
         raise errors.OptionError(
@@ -767,7 +769,7 @@ def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
 
 
 def can_be_constrained(p: int, k: int) -> bool:
-    """Whether the search under a constraint takes p variables and k components."""
+    """Whether the search under a constraint supports p variables and k components."""
     return p <= GRAM_LIMIT and k <= SEQUENTIAL
 
 
@@ -780,14 +782,14 @@ def data_for(data: Data, plan: Plan, k: int) -> Data:
     Raises
     ------
     OptionError, ComponentsError, NoRowsError
-        If the rows come in chunks and the fit cannot be made from them; raised before any row is read.
+        If the rows come in chunks and cannot be used for this fit; raised before any row is read.
     """
     require_feasible(data, plan, k)
     return data.for_components(k).for_method(plan.rows_for)
 
 
 def require_feasible(data: Data, plan: Plan, k: int) -> None:
-    """Raise an error if a fit of k components cannot be made from rows in chunks, before any is read."""
+    """Raise an error, before any row is read, if rows in chunks cannot be used for a fit of k components."""
     if not data.out_of_core:
         return
     if data.p > GRAM_ORDER and not plan.rows_for:

@@ -1,4 +1,4 @@
-"""A choice of principal variables: its request, its numbers in shares of the variance, and its tables."""
+"""A choice of principal variables: its request, its results as shares of the variance, and its tables."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ from spcastat.search.principal_variables import (
     reproduced,
 )
 
-#: Where the criteria are described: of all combinations of the variables, and of the k best.
+#: The papers that describe the criteria, for all combinations of the variables and for the k best.
 PAPERS = {"all": "McCabe (1984)", "scores": "Tanaka and Mori (1997)"}
-#: Number of groups that are named as the next to add.
+#: Number of groups that are named as the best additions.
 N_ADDITIONS = 3
-#: Share of PCA that the smallest number of variables must keep, in messages that recommend one.
+#: The share of PCA that messages recommend for `share`.
 USUAL_SHARE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
 class KeepRequest:
-    """Which variables to keep: checked arguments of a call, in positions of groups.
+    """The checked arguments of a call: which variables to keep, by positions of groups.
 
     Attributes
     ----------
     k : int or None
-        Number of scores by which the variables are reproduced; None for all combinations.
+        Number of scores that reproduce the variables; None for all combinations of the variables kept.
     m : int or None
         Number of groups to keep.
     share : float or None
-        Share of PCA's held-out share to keep, if `m` and `budget` are None.
+        The held-out share to reach, relative to PCA, if `m` and `budget` are None.
     budget : float or None
         The largest cost of the groups kept.
     named_groups : tuple of (str, tuple of int)
-        The groups that the caller named, of several variables.
+        The groups of several variables that the caller named.
     groups : tuple of tuple of int
         The variables of every group.
     cost : ndarray of shape (g,)
@@ -83,7 +83,7 @@ class KeepRequest:
     effort: str
 
     def problem(self, S: np.ndarray, m: int | None = None) -> Selection:
-        """Return the problem for a covariance matrix: m groups, by default those of the request."""
+        """Return the problem for a covariance matrix, with m groups; by default the number in the request."""
         budget = self.budget if m is None and self.budget is not None else float(m or self.m or 0)
         k = len(S) if self.k is None else self.k
         open_groups = tuple(g for g in self.candidates if all(S[j, j] > 0 for j in self.groups[g]))
@@ -91,7 +91,7 @@ class KeepRequest:
 
     @property
     def smallest(self) -> int:
-        """The smallest number of groups of which k scores can be made."""
+        """The smallest number of groups from which k scores can be computed."""
         sizes = sorted((len(self.groups[g]) for g in self.candidates if g not in self.include), reverse=True)
         count, variables = len(self.include), sum(len(self.groups[g]) for g in self.include)
         while variables < (self.k or 1) and count - len(self.include) < len(sizes):
@@ -152,7 +152,7 @@ def requested(function: str, data: Data, arguments: Mapping[str, Any]) -> KeepRe
 def _size(
     function: str, m: Any, share: Any, budget: Any, cost: Any, k: int | None
 ) -> tuple[int | None, float | None, float | None]:
-    """Return m, share and budget, of which exactly one is given."""
+    """Return m, share and budget, after checking that exactly one is given."""
     sizes = {"m": m, "share": share, "budget": budget}
     options = [f"{name}=" for name, value in sizes.items() if value is not None]
     if not options:
@@ -214,9 +214,9 @@ def _costs(
     of: Mapping[int, int],
     groups: Sequence[tuple[int, ...]],
 ) -> np.ndarray:
-    """Return the cost of each group: that given under its name, or the sum of those of its variables."""
+    """Return the cost of each group: the cost given for its name, or the total cost of its variables."""
     single = np.ones(len(places))
-    if cost is None:  # a group counts as one
+    if cost is None:  # every group has cost 1
         return np.ones(len(groups))
     if isinstance(cost, pd.Series):
         cost = cost.to_dict()
@@ -296,7 +296,7 @@ def matrix_of(op: Operator) -> np.ndarray:
 
 
 def require_spread(request: KeepRequest, problem: Selection, U: Sequence[int]) -> None:
-    """Raise an error if the set that was found has fewer groups, or a lower rank, than was asked for."""
+    """Raise an error if the set found has fewer groups, or a lower rank, than requested."""
     variables = problem.variables(U)
     rank = combinations_of(problem.S, variables).shape[1] if variables else 0
     if request.k is not None and rank < request.k:
@@ -315,18 +315,18 @@ def require_spread(request: KeepRequest, problem: Selection, U: Sequence[int]) -
 
 
 def fitted(data: Data, request: KeepRequest, rng: np.random.Generator, call: str, bound: Any) -> FitState:
-    """Search, and return the state of the choice without held-out shares and frequencies.
+    """Search for the best set, and return its state without held-out shares and frequencies.
 
     Parameters
     ----------
     data : Data
     request : KeepRequest
-        With `m` or `budget`.
+        The request, with `m` or `budget`.
     rng : numpy Generator
     call : str
     bound : callable
-        Takes the problem and the groups chosen; returns better groups if it finds them, a bound for the
-        variance that any set reproduces, and the number of nodes visited.
+        Function of the problem and the groups chosen. It returns the groups, or better ones if it finds any,
+        a bound on the variance that any set reproduces, and the number of nodes visited.
     """
     problem = request.problem(matrix_of(data.op))
     U, _ = problem.search(rng, request.effort)
@@ -338,11 +338,11 @@ def fitted(data: Data, request: KeepRequest, rng: np.random.Generator, call: str
 def state_of(
     data: Data, request: KeepRequest, problem: Selection, result: tuple[Sequence[int], float, int], call: str
 ) -> FitState:
-    """Return the state for the groups of a result, with the bound and the number of nodes visited for it."""
+    """Return the state for a result: the groups, the bound, and the number of nodes visited for the bound."""
     U, limit, nodes = result
     S, variables = problem.S, problem.variables(U)
     k = request.k or combinations_of(S, variables).shape[1]
-    leading_components(data.op, k)  # raises for a rank below k
+    leading_components(data.op, k)  # raises an error for a rank below k
     spectrum = spectrum_of(data.op, max(k, len(variables)))
     pca = spectrum[0][:k]
     W = np.zeros((len(S), k))
@@ -360,7 +360,7 @@ def with_groups(
     problem: Selection,
     result: tuple[Sequence[int], float, int],
 ) -> FitState:
-    """Return the state with other groups; held-out shares and frequencies, of repeated choices, remain."""
+    """Return the state with other groups; held-out shares and frequencies are not changed."""
     former = set_of(state)
     new_state = state_of(data, request, problem, result, state.record.call)
     about = set_of(new_state)
@@ -392,7 +392,7 @@ def principal_set(
     spectrum: tuple[np.ndarray, np.ndarray],
     proof: tuple[int, float, int],
 ) -> PrincipalSet:
-    """Return what is known of the groups U, in shares of the variance of all variables.
+    """Return the results for the groups U, with shares of the variance of all variables.
 
     Parameters
     ----------
@@ -400,9 +400,9 @@ def principal_set(
     request : KeepRequest
     U : sequence of int
     spectrum : tuple of ndarray
-        The leading eigenvalues and eigenvectors, as many as variables are kept or more.
+        The leading eigenvalues and eigenvectors, at least as many as the variables kept.
     proof : tuple
-        The number of scores, the bound and the nodes visited for it.
+        The number of scores, the bound, and the number of nodes visited for the bound.
     """
     total, value = problem.total, problem.value(U)
     k, limit, nodes = proof
@@ -440,10 +440,10 @@ def principal_set(
 def one_size(
     problem: Selection, U: Sequence[int], spectrum: tuple[np.ndarray, np.ndarray], k: int | None
 ) -> dict[str, Any]:
-    """Return the row of the path for the groups U: their number, share, and coefficients.
+    """Return the row of the path for the groups U: their number, share and coefficients.
 
-    `spectrum` has the leading eigenvalues and eigenvectors, and `k` the number of scores, by default that of
-    the variables.
+    `spectrum` contains the leading eigenvalues and eigenvectors. `k` is the number of scores, by default the
+    number of variables.
     """
     members = np.zeros(len(problem.groups), dtype=bool)
     members[list(U)] = True
@@ -461,7 +461,7 @@ def one_size(
 
 
 def sized(rows: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
-    """Return the columns of the rows of a path."""
+    """Return the rows of a path as a dictionary of columns."""
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
@@ -480,7 +480,7 @@ def _instead(problem: Selection, U: Sequence[int], g: int) -> tuple[float, int, 
 
 
 def _correlations(problem: Selection, U: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest correlation of each variable with a kept one, and this variable."""
+    """Return the largest correlation of each variable with a kept variable, and which variable this is."""
     selection = np.array(sorted(problem.variables(U)), dtype=int)
     sd = np.sqrt(np.diag(problem.S))
     sizes = np.outer(sd, sd[selection])
@@ -489,16 +489,16 @@ def _correlations(problem: Selection, U: Sequence[int]) -> tuple[np.ndarray, np.
     return r[np.arange(len(sd)), argmax].clip(-1.0, 1.0), selection[argmax]
 
 
-#: Up to this many variables exact combinations of others are looked for.
+#: The largest number of variables for which exact linear combinations are searched.
 MOST_DETERMINED = 500
-#: Variables named as exact combinations, if there are at most so many of them and of others in each.
+#: Largest number of variables reported as exact combinations, and of other variables in each combination.
 FEW_DETERMINED, FEW_OTHERS = 3, 6
 
 
 def determined(S: np.ndarray) -> list[tuple[int, list[int]]]:
-    """Return variables that are exact combinations of few others, and these.
+    """Return variables that are exact combinations of few other variables, with these other variables.
 
-    Empty if many are, as in data with fewer rows than variables.
+    The list is empty if there are many such variables, as with fewer rows than variables.
     """
     sd = np.sqrt(np.diag(S))
     live = np.flatnonzero(sd > 0)
@@ -508,7 +508,7 @@ def determined(S: np.ndarray) -> list[tuple[int, list[int]]]:
     if not 0 < null.sum() <= FEW_DETERMINED:
         return []
     relations = _reduced(vectors[:, null].T)
-    rows = [np.flatnonzero(np.abs(row) > 1e-6) for row in relations]  # vectors are exact to about 1e-8
+    rows = [np.flatnonzero(np.abs(row) > 1e-6) for row in relations]  # the vectors have errors of about 1e-8
     return [
         (int(live[row[-1]]), [int(live[j]) for j in row[:-1]])
         for row in rows
@@ -517,7 +517,7 @@ def determined(S: np.ndarray) -> list[tuple[int, list[int]]]:
 
 
 def _reduced(rows: np.ndarray) -> np.ndarray:
-    """Return rows with the same span, each with a one in its last place where the others are zero."""
+    """Return the reduced echelon form of rows, with a one in the last nonzero place of each row."""
     reduced = rows[:, ::-1].copy()
     column = 0
     for i in range(len(reduced)):
@@ -548,7 +548,7 @@ def rv(S: np.ndarray, U: Sequence[int]) -> float:
 
 
 def gcd(S: np.ndarray, U: Sequence[int], values: np.ndarray, vectors: np.ndarray) -> float:
-    """Return GCD of Cadima and Jolliffe (2001): how near the spans of U and of principal components are.
+    """Return GCD of Cadima and Jolliffe (2001), the similarity of the spans of U and principal components.
 
     Parameters
     ----------
@@ -565,7 +565,7 @@ def gcd(S: np.ndarray, U: Sequence[int], values: np.ndarray, vectors: np.ndarray
 def criteria(
     S: np.ndarray, U: Sequence[int], k: int, spectrum: tuple[np.ndarray, np.ndarray]
 ) -> dict[str, float]:
-    """Return RM, RV, GCD with as many principal components as variables, and with k if these are fewer."""
+    """Return RM, RV, and GCD with as many principal components as variables, and with k if k is smaller."""
     values, vectors = spectrum
     m = len(U)
     coefficients = {"RM": rm(S, U), "RV": rv(S, U), "GCD": gcd(S, U, values[:m], vectors[:, :m])}
@@ -614,7 +614,7 @@ def _record(data: Data, request: KeepRequest, about: PrincipalSet, k: int, call:
 
 
 def set_of(state: FitState) -> PrincipalSet:
-    """Return what is known of the variables kept."""
+    """Return the results for the variables kept."""
     assert state.principal is not None
     return state.principal
 
@@ -634,18 +634,18 @@ def labels_of(state: FitState, groups: Iterable[int]) -> list[Hashable]:
 
 
 def variables_of(state: FitState) -> list[int]:
-    """Return the variables kept, by group, those that are needed most first."""
+    """Return the positions of the variables kept, by group, the most needed first."""
     labelled_groups = groups_of(state)
     return [j for g in set_of(state).chosen for j in labelled_groups[g][1]]
 
 
 def index_of(labels: Sequence[Hashable], name: str) -> pd.Index:
-    """Return labels as an index; tuples stay whole."""
+    """Return labels as an index in which tuples are single labels."""
     return pd.Index(list(labels), name=name, tupleize_cols=False)
 
 
 def kept_table(state: FitState) -> pd.DataFrame:
-    """Return a row for each group kept: share without it, best other group, share with that, frequency."""
+    """Return one row per group kept: share without it, best substitute, share with it, frequency."""
     about = set_of(state)
     table = pd.DataFrame(
         {
@@ -663,7 +663,7 @@ def kept_table(state: FitState) -> pd.DataFrame:
 
 
 def represented_table(state: FitState) -> pd.DataFrame:
-    """Return a row for each other variable: R2, the kept variable nearest to it, their r, frequency."""
+    """Return one row per other variable: R2, the kept variable nearest to it, their r, and frequency."""
     about, moments, columns = set_of(state), state.moments, state.spec.columns
     selection_mask = np.isin(np.arange(len(columns)), variables_of(state))
     J = np.flatnonzero(~selection_mask)
@@ -684,7 +684,7 @@ def represented_table(state: FitState) -> pd.DataFrame:
 
 
 def path_table(state: FitState) -> pd.DataFrame:
-    """Return a row for each number of variables compared."""
+    """Return a table with one row for each number of variables compared."""
     about, labelled_groups = set_of(state), groups_of(state)
     table = pd.DataFrame(
         {
@@ -705,7 +705,7 @@ def path_table(state: FitState) -> pd.DataFrame:
 
 
 def coefficients_table(state: FitState) -> pd.DataFrame:
-    """Return the coefficients by which k scores give every variable, k x p: their covariances."""
+    """Return the coefficients that predict the variables from k scores, k x p: their covariances."""
     return pd.DataFrame(
         np.array(state.moments.coupling.T), index=state.components, columns=deep_copy(state.spec.columns)
     )
@@ -714,7 +714,7 @@ def coefficients_table(state: FitState) -> pd.DataFrame:
 def alternatives(
     state: FitState, problem: Selection, U: Sequence[int], n_exchanges: int, tolerance: float
 ) -> pd.DataFrame:
-    """Return the best exchanges of one group that lower the share by the part `tolerance` of it at most."""
+    """Return the best exchanges of one group that reduce the share by at most a fraction `tolerance`."""
     value, rows = problem.value(U), []
     for g, complement in problem.without_each(U):
         candidates = problem.open_to(complement)

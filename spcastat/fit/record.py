@@ -1,9 +1,10 @@
-"""The record of a fit: how it was made; the inference that it shows; copies that share no memory.
+"""The record of how a fit was computed, the inference that it shows, and copies that share no memory.
 
-A loading is identified by its place: place j + p c is variable j in component c.
+A loading is identified by its place: the loading of variable j in component c has place j + p c.
 
-Files are checked by the types of fields: ``Annotated[T, U]`` is a T that is a U in a file, and "f p k" is an
-array of numbers ("f", or "f?" if some may be missing; "i"; "b") of shape (p, k).
+Files are checked by the types of fields. ``Annotated[T, U]`` means a T that is stored as a U in a file.
+"f p k" means an array of shape (p, k) of floating-point numbers ("f", or "f?" if some may be missing); "i"
+means integers, and "b" booleans.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def deep_copy(value: T) -> T:
 
     Parameters
     ----------
-    value : DataFrame, Series, Index, ndarray, list, tuple or dict of such, or anything with a ``copy``
+    value : DataFrame, Series, Index, ndarray, list, tuple or dict of such, or any object with a ``copy``
     """
     copied: Any
     content: Any = value
@@ -68,11 +69,11 @@ def deep_copy(value: T) -> T:
     return copied
 
 
-# --- facts of a record, as files hold them --------------------------------------------------------
+# --- facts of a record, as stored in files --------------------------------------------------------
 
 
 class Options(TypedDict, total=False):
-    """The options of a solver that are read again; others may be anything."""
+    """The options of a solver that are read from files; other options may have any type."""
 
     card: list[int] | None
     variance: float | None
@@ -83,7 +84,7 @@ class Options(TypedDict, total=False):
 
 
 class EmFacts(TypedDict):
-    """Missing values that a model estimates."""
+    """Missing values that are imputed by a model."""
 
     how: Literal["em"]
     cells: int
@@ -95,7 +96,7 @@ class EmFacts(TypedDict):
 
 
 class PairwiseFacts(TypedDict):
-    """Missing values of which pairs of variables are used."""
+    """Missing values that are handled by pairwise deletion."""
 
     how: Literal["pairwise"]
     cells: int
@@ -107,7 +108,7 @@ class PairwiseFacts(TypedDict):
 
 
 class MatrixFacts(TypedDict, total=False):
-    """What is known of a covariance matrix."""
+    """Facts about a covariance matrix."""
 
     kind: str
     n_obs: int
@@ -181,7 +182,7 @@ class JointRow(TypedDict):
 SPARSE_LOADINGS = "sparse-loadings"
 #: The name of the method of `principal_variables` in records and files.
 PRINCIPAL_VARIABLES = "principal-variables"
-#: The names of methods of other functions than `spca`.
+#: The names of methods of functions other than `spca`.
 NOT_SOLVERS = (SPARSE_LOADINGS, PRINCIPAL_VARIABLES)
 #: The packages whose versions are recorded, if imported.
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
@@ -227,12 +228,12 @@ class Record:
     objective, objective_share : float
         The value of the objective, and its share of the total variance if it is a variance.
     optima : list of [float, int]
-        Distinct values of the objective that starts or a joint search reached, as shares of the total
-        variance, and how often each was reached.
+        Distinct values of the objective reached by the starts or a joint search, as shares of the total
+        variance, and the number of times each was reached.
     n_init, reached : int
         Number of starts, and number of starts that reached the best objective.
     details : dict of str to list
-        What the method reports for each component.
+        Results of the method for each component.
     evidence : dict, or None
         Report on a search over supports: the fields of :class:`spcastat.search.chains.Searched`.
     call : str
@@ -252,21 +253,21 @@ class Record:
     anew : bool
         Whether a scheduler recomputes the rows in each pass.
     pca_errors : list of float, or None
-        Estimated errors of the variances of dense PCA, as shares of the total variance, if they were
-        computed in few passes; the variances are lower bounds then.
+        Estimated errors of the variances of dense PCA, as shares of the total variance, if they were computed
+        in few passes; the variances are then lower bounds.
     chosen : list of str, callable, or None
         Sentences on how the numbers of components and of nonzero loadings were chosen, for a fit by `choose`,
-        or a function that writes them; see `how_chosen` and `as_text`.
+        or a function that returns them; see `how_chosen` and `as_text`.
     k_found : int or None
         Number of components that `choose_k` found on the same rows, if known.
     row_design : dict, or None
         Numbers of clusters, of their rows and of strata; see
         :attr:`spcastat.reading.design.RowDesign.as_record`.
     serial : float, callable, or None
-        The correlation of the scores of neighbouring rows if these are serially dependent, or a function that
-        looks for it; see :func:`spcastat.inputs.dependence.neighbours_of`.
+        The correlation of the scores of neighbouring rows if the rows are serially dependent, or a function
+        that computes it; see :func:`spcastat.inputs.dependence.neighbours_of`.
     matrix : dict, or None
-        Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`.
+        Additional facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`.
     groups : dict, or None
         Groups of variables used for scaling; see :class:`spcastat.linalg.standardisation.ScalingGroups`.
     imputations : int or None
@@ -277,7 +278,7 @@ class Record:
         Whether rows in memory are nonnegative whole numbers, most variables vary more than their means, and
         the fit is unscaled.
     reading : dict, or None
-        Options with which the command read the file, by which it reads new rows.
+        Options with which the command line program read the file, and with which it reads new rows.
     """
 
     method: str
@@ -332,7 +333,7 @@ class Record:
 
     @property
     def is_pca(self) -> bool:
-        """Whether the components are those of dense PCA; other methods without zeros keep less variance."""
+        """Whether the components are dense PCA; other methods without zeros explain less variance."""
         return self.method == "pca"
 
     def how_chosen(self) -> list[str]:
@@ -340,12 +341,12 @@ class Record:
         return (self.chosen() if callable(self.chosen) else self.chosen) or []
 
     def as_text(self) -> Record:
-        """Return the record as it goes into files: its sentences as text."""
+        """Return the record for a file: functions are replaced by the values that they return."""
         return dataclasses.replace(self, chosen=self.how_chosen() or None, serial=self.serial_correlation())
 
     @property
     def scaling_groups(self) -> ScalingGroups | None:
-        """The groups of variables by which the scale was found, for ``scale="blocks"`` and "mixed"."""
+        """The groups of variables used for scaling, for ``scale="blocks"`` and "mixed"."""
         return None if self.groups is None else groups_from_record(self.groups)
 
     def serial_correlation(self) -> float | None:
@@ -361,7 +362,7 @@ def make_record(data: Data, plan: Plan, fit: Fit, call: str) -> Record:
     options = {
         option.name: plain_value(getattr(solver, option.name)) for option in dataclasses.fields(solver)
     }
-    for name, value in options.items():  # those that differ between components have the final order
+    for name, value in options.items():  # options with one value per component are sorted like them
         if isinstance(value, list) and len(value) == len(fit.order):
             options[name] = [value[j] for j in fit.order]
     return Record(
@@ -384,7 +385,7 @@ def make_record(data: Data, plan: Plan, fit: Fit, call: str) -> Record:
         objective_share=solution.objective / total if plan.solver.in_variance_units else None,
         optima=[[float(value), int(hits)] for value, hits in fit.optima],
         n_init=plan.n_init,
-        # a start has reached the best objective if its value is within a millionth of it
+        # a start has reached the best objective if its value differs by at most a relative 1e-6
         reached=int(np.isclose(solution.objectives, solution.objective, rtol=1e-6, atol=0.0).sum()),
         details={name: [plain_value(value) for value in values] for name, values in solution.details.items()},
         call=call,
@@ -425,9 +426,9 @@ def plain_value(value: Any) -> Any:
 # --- proofs ----------------------------------------------------------------------------------------
 
 
-#: Added to the description of a bound computed without the rule for supports, which still holds under it.
+#: Added to the description of a bound computed without the rule for supports; it remains valid under it.
 UNRULED = "without the rule"
-#: Beginning of `proof` if the bound is that of disjoint components of all variables, with groups of any size.
+#: Beginning of `proof` for a bound over all partitions of the variables into groups of any size.
 PARTITIONS = "all partitions"
 
 
@@ -441,8 +442,8 @@ class Proven:
     measure : str
         The measure of a joint proof; "adjusted" for components.
     rows : list of dict
-        One per component, or one for all: the columns of ``fit.certify()``, with positions of variables
-        instead of names.
+        One dictionary per component, or one for all components, with the columns of ``fit.certify().table``;
+        variables are given by position instead of name.
     orthogonal : bool
         Whether the bound applies to orthogonal loadings only.
     best : ndarray of shape (p, k), or None
@@ -464,29 +465,29 @@ class Proven:
 
 @dataclass(frozen=True, eq=False)
 class PrincipalSet:
-    """Which variables were kept, how well they reproduce all, and what else was compared.
+    """The variables kept, how well they reproduce all variables, and the alternatives compared.
 
-    Groups are the units that are kept or left: groups of several variables that enter whole, then all other
-    variables, each a group of its own. Shares are of the variance of all variables.
+    Groups are the units that are kept or left out: first the groups of several variables, then every other
+    variable as a group of one. Shares refer to the variance of all variables.
 
     Attributes
     ----------
     together : list of (str, list of int)
         Names and variables of the groups of several variables.
     cost : ndarray of shape (g,)
-        What each group costs; ones without a budget.
+        The cost of each group; ones without a budget.
     budget : float or None
     chosen : ndarray of int, shape (m,)
-        The groups kept, those that are needed most first.
+        The groups kept, the most needed first.
     share, pca_share, bound : float
-        The share that they reproduce, that of PCA, and a bound for that of any set.
+        The share reproduced by the groups kept, the share of PCA, and a bound on the share of any set.
     nodes : int
         Nodes visited for the bound.
     criteria : dict of str to float
         Coefficients RM, RV and GCD of Cadima and Jolliffe (2001); the names end with the number of principal
         components.
     without, with_other : ndarray of shape (m,)
-        Shares without each group, and with the best other one in its place.
+        Shares without each group, and with the best other group in its place.
     other : ndarray of int, shape (m,)
         That other group; -1 if there is none.
     nearest : ndarray of int, shape (p,)
@@ -494,27 +495,28 @@ class PrincipalSet:
     correlation : ndarray of shape (p,)
         This correlation; 0 for a constant variable.
     further : ndarray of int, shape (a,)
-        The groups that would add most.
+        The groups whose addition would increase the share most.
     with_further : ndarray of shape (a,)
-        Shares with each of them.
+        The share after adding each of these groups.
     sizes : ndarray of int, shape (s,)
         Numbers of groups that were compared, ascending.
     sets : ndarray of bool, shape (s, g)
         The groups kept for each size.
     shares, pca_shares : ndarray of shape (s,)
-        Their shares, and those of PCA.
+        The shares of these sets, and of PCA.
     rm, gcd : ndarray of shape (s,)
     held_out, held_out_pca, held_out_error : ndarray of shape (s,), or None
-        Shares of held-out rows: of sets chosen from the other rows, of PCA, and standard errors of the first.
+        Shares in held-out rows of sets chosen from the other rows and of PCA, and standard errors of the
+        former.
     folds : int
     frequency : ndarray of shape (g,), or None
         Shares of resamples of the rows in which each group was chosen.
     draws : int
         Number of resamples.
     is_normal : bool
-        Whether these are normal rows with the covariance matrix of the data.
+        Whether the resamples are simulated normal rows with the covariance matrix of the data.
     determined : list of (int, list of int)
-        Variables that are exact combinations of others, and these.
+        Variables that are exact combinations of other variables, with these other variables.
     """
 
     together: list[tuple[str, list[int]]]
@@ -550,8 +552,8 @@ class PrincipalSet:
 
     @property
     def is_proven(self) -> bool:
-        """Whether it is proven that no other set reproduces more than this one."""
-        return self.bound <= self.share * (1.0 + 1e-8)  # the rounding of shares from files
+        """Whether it is proven that no other set reproduces more variance than this set."""
+        return self.bound <= self.share * (1.0 + 1e-8)  # allows for rounding of shares in files
 
 
 # --- resampling -----------------------------------------------------------------------------------
@@ -566,38 +568,39 @@ class Bootstrapped:
     places : ndarray of int, shape (m,)
         Places of the loadings that are nonzero in the fit or in some draw, ascending.
     values : ndarray of shape (B, m)
-        Their values in each draw.
+        The values of these loadings in each draw.
     variances : ndarray of shape (B, k)
-        Variances of the scores of each draw's components on its own rows.
+        Variances of the scores of each draw's components on the rows of the draw.
     whole : ndarray of shape (B, k)
         Variances of the same components on the rows of the fit.
     similarity : ndarray of shape (B, k)
-        Absolute correlations of the scores of the draws with those of the fit.
+        Absolute correlations of the scores of the draws with the scores of the fit.
     select : bool
         Whether the variables were selected again in each draw.
     asked, again : int
-        Number of draws requested, and of samples redrawn because no fit was possible on them.
+        Number of draws requested, and number of samples redrawn because they could not be fitted.
     normal : bool
-        Whether the draws are normal rows with the covariance matrix of the fit.
+        Whether the draws are simulated normal rows with the covariance matrix of the fit.
     of_fit : ndarray of shape (B, k), or None
         Variances of the scores of the fit's components on the rows of each draw; None in older files.
     drawn : str
-        What was drawn, if not single rows of the fit: "30 clusters of 4 to 11 rows".
+        The units drawn, if not single rows of the fit, such as "30 clusters of 4 to 11 rows".
     notice : str
         Remarks on rows that may not be independent, and on columns that do not vary in some draws.
     search : str
-        How the default search fitted the draws: "quick" or "near"; "" for other methods, for the variables of
-        the fit, and in older files.
+        The search by which the default method fitted the draws, "quick" or "near"; "" for other methods, for
+        draws with the variables of the fit, and in older files.
     k_found : int or None
-        Number of components that `choose_k` found on the same rows, if the call gave its result.
+        Number of components that `choose_k` found for the same rows, if its result was passed.
     imputed : ndarray of shape (M, m), or None
-        For M imputations of one table: the loadings of the fit of each. Draw b is from imputation b modulo M.
+        For M imputations of one table, the loadings of the fit of each imputation. Draw b is from imputation
+        b modulo M.
     imputed_variances : ndarray of shape (M, k), or None
         Variances of the scores of the fit's components in each imputation.
     imputation_share : ndarray of shape (m,), or None
         The share of the imputations whose own fit selects the variable.
     rows : int or None
-        For imputations: the number of rows, clusters or blocks that are drawn independently.
+        For imputations, the number of rows, clusters or blocks that are drawn independently.
     """
 
     places: Annotated[np.ndarray, "i m"]
@@ -634,15 +637,16 @@ class HalfSamples:
     places : ndarray of int, shape (m,)
         Places of the loadings that are nonzero in the fit or in some half.
     chosen : ndarray of bool, shape (H, m)
-        Whether each of the H fits selected them; the two halves of a pair are adjacent.
+        Whether each of the H fits selected these loadings; the two halves of a pair are adjacent.
     similarity : ndarray of shape (H, k)
     clusters : ndarray of int, shape (p,)
-        The cluster of each variable: any two in a cluster have an absolute correlation of at least `groups`.
+        The cluster of each variable; any two variables in a cluster have an absolute correlation of at least
+        `groups`.
     associates : ndarray of shape (a, 4)
         Component, selected variable, associate (positions from 0), and their correlation.
     threshold, groups : float
     asked, again : int
-        Number of pairs of halves requested, and of pairs drawn again because no fit was possible on them.
+        Number of pairs of halves requested, and number of pairs redrawn because they could not be fitted.
     normal : bool
     drawn, notice : str
         As in `Bootstrapped`.
@@ -678,33 +682,33 @@ class Split:
     loadings : ndarray of shape (m,)
         These loadings.
     correlation : ndarray of shape (m,)
-        Correlation, on the second half, of the variable with the score that the other selected variables make
-        of the component; NaN without other variables.
+        Correlation, on the second half, of the variable with the score computed from the other selected
+        variables of the component; NaN without other variables.
     std_error : ndarray of shape (m,)
         Standard errors of Fisher's z of these correlations.
     variances, variance_errors : ndarray of shape (k,)
         Variances of the scores on the second half, and their standard errors.
     similarity : ndarray of shape (k,)
-        Absolute correlations of the scores of the components with those of the fit.
+        Absolute correlations of the scores of the components with the scores of the fit.
     p_value : ndarray of shape (p, k)
-        P-values of zero correlations, combined over all splits, and adjusted for all loadings; NaN for a
-        variable that was selected only without others.
+        P-values of zero correlations, combined over all splits and adjusted for all loadings; NaN for a
+        variable that was never selected together with other variables.
     rows : tuple of (int, int)
-        Number of rows in the selecting half, and in the other.
+        Number of rows in the selecting half, and in the second half.
     repeats : int
-        Number of splits. All but `p_value` is of the first.
+        Number of splits. All fields except `p_value` describe the first split.
     draws : int
-        Number of bootstrap samples drawn from the other half.
+        Number of bootstrap samples drawn from the second half.
     asked : int
         Number of bootstrap samples requested.
     again : int
-        Number of splits, and of draws of the second half, that were made again because no fit was possible.
+        Number of splits, and of draws of the second half, that were repeated because no fit was possible.
     normal : bool
-        Whether the rows are normal ones simulated from the covariance matrix of the fit.
+        Whether the rows are normal rows simulated from the covariance matrix of the fit.
     drawn : str
         As for `Bootstrapped`.
     independent : int
-        Number of clusters or blocks in the other half; 0 for independent rows.
+        Number of clusters or blocks in the second half; 0 for independent rows.
     notice : str
         As for `Bootstrapped`.
     """
@@ -735,16 +739,17 @@ class Tested:
     Attributes
     ----------
     statistic : ndarray of shape (p, k)
-        Correlation of the variable with the score computed from the other variables. The tests compare this
-        statistic after studentising.
+        Correlation of the variable with the score computed from the other variables. The tests use a
+        studentised form of this statistic.
     p_value, q_value : ndarray of shape (p, k)
-        NaN for a constant variable. The q-values are over the whole table; in earlier files over a component.
+        NaN for a constant variable. The q-values are computed over the whole table; in earlier files, over
+        each component.
     draws, asked : int
         Number of permutations made, and number requested.
     fdr : str
         Method of controlling the false discovery rate.
     signs : bool
-        Whether signs of the contributions of clusters were drawn, and not permutations.
+        Whether random signs of the contributions of clusters were drawn instead of permutations.
     drawn, notice : str
         As for `Bootstrapped`.
     """
@@ -765,7 +770,7 @@ class Tested:
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """The results of resampling and the proofs that a fit shows and saves: one of each kind."""
+    """The results of resampling and the proofs that a fit shows and saves, at most one of each kind."""
 
     bootstrap: Bootstrapped | None = None
     stability: HalfSamples | None = None
@@ -779,7 +784,7 @@ class Inference:
         return any(part is not None for part in (self.bootstrap, self.stability, self.split, self.tests))
 
     def including(self, kind: str, numbers: Any) -> Inference:
-        """Return the inference with a further result in the field `kind`; the last of each kind counts."""
+        """Return the inference with another result in the field `kind`, replacing any of the same kind."""
         if kind != "proofs":
             return dataclasses.replace(self, **{kind: numbers})
         proofs = {proof.kind: proof for proof in (*self.proofs, numbers)}

@@ -1,4 +1,4 @@
-"""Scores, distances and reconstructions of rows, those of the fit and new ones, and files of scores."""
+"""Scores, distances and reconstructions of rows of the fit and of new rows, and files of scores."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from spcastat.streams.chunks import require_pyarrow
 # --- distances and their limits, of arrays --------------------------------------------------------
 
 
-#: Up to this many components, shares are averaged over all orders.
+#: The largest number of components for which shares are averaged over all orders.
 ALL_ORDERS = 12
 
 
 def whitener(C: np.ndarray) -> np.ndarray:
-    """Return W, shape (k, r), with W W' = C^+, where r is the rank of the covariance matrix C of scores."""
+    """Return W, shape (k, r), with W W' = C^+, where C is the covariance matrix of scores, of rank r."""
     size = np.sqrt(np.diag(C).clip(min=0.0))
     inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     values, vectors = np.linalg.eigh(C * np.outer(inverse, inverse))
@@ -75,7 +75,7 @@ def distances(
             t2[rows] = ((block @ V @ W) ** 2).sum(axis=1)
             length = (block**2).sum(axis=1)
             residual_squares = length - ((block @ basis) ** 2).sum(axis=1)
-            residual_squares = np.where(np.isfinite(length), residual_squares, np.inf)  # the square overflows
+            residual_squares = np.where(np.isfinite(length), residual_squares, np.inf)  # squares overflowed
             q[rows] = np.where(
                 (residual_squares > SUM_ROUNDING * length) | (residual_squares == np.inf),
                 residual_squares,
@@ -105,7 +105,7 @@ def q_limit(traces: np.ndarray, level: float) -> float:
     Parameters
     ----------
     traces : ndarray of shape (3,)
-        Sums of the first, second and third powers of the eigenvalues of the residual covariance.
+        Sums of the first, second and third powers of the eigenvalues of the residual covariance matrix.
     level : float
     """
     from statistics import NormalDist
@@ -183,7 +183,7 @@ def shares(C: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
 # --- scores and residuals -------------------------------------------------------------------------
 
 
-#: Residuals of sparse data are dense; with more numbers than this (400 MB) they are refused.
+#: Largest number of entries (400 MB) of the dense residuals of sparse data; more raise an error.
 MOST_RESIDUALS = 50_000_000
 
 
@@ -193,7 +193,7 @@ def need_rows(state: FitState, data: Data | None, analysis: str) -> RowData:
     Raises
     ------
     NoRowsError
-        If they are not in memory; the message names an alternative.
+        If the rows are not in memory; the message names an alternative.
     """
     if data is not None:
         rows: RowData = data.rows_shown(analysis, state.function)
@@ -232,9 +232,9 @@ def transform(state: FitState, new: Any, na: str | None = None) -> Any:
 
 
 def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
-    """Return the scores from :func:`transform` as a DataFrame, whatever the type of the rows.
+    """Return the scores from :func:`transform` as a DataFrame, for rows of any type.
 
-    Only the columns with a nonzero loading are read, unless the EM model needs the others to impute.
+    Only columns with a nonzero loading are read, unless the EM model needs the other columns to impute.
     """
     require_gaps_rule(na)
     spec, standard, V = scoring(state, "transform()")
@@ -249,7 +249,7 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
         state.need_model("transform() with na='em'")
         if np.isnan(matrix.data if is_sparse(matrix) else matrix).any():
             matrix, index = replay(state.spec, table, na=na)
-            if state.cleaning is not None:  # the model is that of cleaned rows
+            if state.cleaning is not None:  # the model was fitted to cleaned rows
                 matrix = state.cleaning.cleaned(np.asarray(matrix, dtype=float))
             matrix = filled(state, matrix, index, na, "transform()")
             standard, V = state.need_centre("transform()"), state.V
@@ -259,9 +259,9 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
 
 @contextmanager
 def _advice_for_new_rows(state: FitState, pairwise: str) -> Iterator[None]:
-    """Advise in the ``with`` block what may be done about missing values in new rows of a fit.
+    """Add advice on missing values in new rows to errors raised in the ``with`` block.
 
-    `pairwise` is what na="pairwise" does.
+    `pairwise` describes the effect of na="pairwise".
     """
     try:
         yield
@@ -276,7 +276,7 @@ def _advice_for_new_rows(state: FitState, pairwise: str) -> Iterator[None]:
 
 
 def scoring(state: FitState, analysis: str) -> tuple[Spec, Standardisation, np.ndarray]:
-    """Return how the columns that scores need are read and standardised, and their loadings.
+    """Return the spec, standardisation and loadings of the columns that scores need.
 
     Columns whose loadings are zero in all components are left out. `analysis` names the operation for
     messages.
@@ -291,13 +291,13 @@ def scoring(state: FitState, analysis: str) -> tuple[Spec, Standardisation, np.n
 
 
 def require_gaps_rule(na: str | None) -> None:
-    """Raise OptionError unless `na` is a rule for missing values, or None for that of the fit."""
+    """Raise OptionError unless `na` is a treatment of missing values, or None (the treatment of the fit)."""
     if na is not None:
         one_of("na", na, MISSING_TREATMENTS)
 
 
 def rule_for_gaps(state: FitState, na: str | None) -> str:
-    """Return what to do with missing values of new rows in memory: `na`, or "em" or "pairwise" as the fit."""
+    """Return the treatment of missing values in new rows in memory: `na`, or the treatment of the fit."""
     if na is not None:
         return na
     return "raise" if state.record.missing is None else str(state.record.missing["how"])
@@ -348,10 +348,10 @@ def residuals(state: FitState, data: Data | None) -> pd.DataFrame:
 
 
 def diagnostics(state: FitState, data: Data | None) -> pd.DataFrame:
-    """Return T2 and Q of the rows of the fit, n x 2, and how a robust fit judged the rows, n x 5.
+    """Return T2 and Q of the rows of the fit, n x 2; n x 5 with the table of rows of a robust fit.
 
-    With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` incomplete rows
-    have NaN.
+    With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` the values of
+    incomplete rows are NaN.
     """
     analysis = "diagnostics() without data"
     rows: Data = need_rows(state, data, analysis) if data is None else data
@@ -364,9 +364,9 @@ def diagnostics(state: FitState, data: Data | None) -> pd.DataFrame:
 
 
 def diagnostics_of(state: FitState, new: Any, na: str | None = None) -> pd.DataFrame:
-    """Return T2 and Q of new rows, n x 2; the parameters are those of :func:`transform`.
+    """Return T2 and Q of new rows, n x 2; parameters as for :func:`transform`.
 
-    Q is the distance from the span of the loadings, so that all columns of the fit are needed.
+    Q is the squared distance from the span of the loadings, so all columns of the fit are needed.
     """
     state.need_centre("diagnostics()")
     source = source_of(new)
@@ -419,7 +419,7 @@ def augment(state: FitState, data: Data | None, new: Any = None, na: str | None 
     else:
         table = open_table(table_of(new).data)
         frame = _frame(table.values, table.index, table.columns)
-        # by position, as labels may repeat
+        # matched by position, as labels may repeat
         plain = frame.set_axis(pd.RangeIndex(len(frame))) if table.named else table.values
         score_frame = scores_of_new(state, plain, na)
         score_values = np.full((len(frame), len(names)), np.nan)
@@ -432,7 +432,7 @@ def augment(state: FitState, data: Data | None, new: Any = None, na: str | None 
             f"The data have a column called {shown(duplicates[0])} already; rename it, or use "
             "transform(data)."
         )
-    for name, column in zip(names, score_values.T, strict=True):  # keeps the type of the labels
+    for name, column in zip(names, score_values.T, strict=True):  # this preserves the type of the labels
         frame[name] = column
     return frame if new is None else with_columns(new, frame, names)
 
@@ -460,12 +460,12 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, analysis: str
         The m labels of the rows.
     na : {"raise", "drop", "em", "pairwise"}
     analysis : str
-        Names the operation in error messages.
+        Name of the operation for error messages.
 
     Raises
     ------
     MissingValuesError
-        If a row has no value at all.
+        If all values of a row are missing.
     OptionError
         If the fit has no model of missing values.
     """
@@ -502,7 +502,7 @@ def imputed(state: FitState, data: Data | None, analysis: str = "imputed") -> pd
 
 
 def completed(state: FitState, data: Data | None) -> pd.DataFrame:
-    """Return the imputed rows of a fit with ``na="em"``, with the likeliest levels of each factor."""
+    """Return the imputed rows of a fit with ``na="em"``, with the most likely level of each factor."""
     table = imputed(state, data, "completed")
     groups, model = need_rows(state, data, "completed").groups, state.spec.model_spec
     if groups is None or model is None:
@@ -523,7 +523,7 @@ def completed(state: FitState, data: Data | None) -> pd.DataFrame:
 
 
 class _OwnLabels(Exception):
-    """Raised if rows have labels after rows without labels have been written."""
+    """Raised if labelled rows follow rows that were written without labels."""
 
 
 def transform_to(
@@ -543,7 +543,7 @@ def transform_to(
     new : optional
         New rows, as for `transform`; by default the rows of the fit.
     na : {"raise", "drop", "em", "pairwise"}, optional
-        What to do with rows of `new` that have missing values; as for `transform`.
+        The treatment of rows of `new` with missing values, as for `transform`.
     progress : bool or callable
         As for :func:`spcastat.spca`.
 
@@ -552,8 +552,8 @@ def transform_to(
     FileError
         If the file cannot be written, or rows cannot be read.
     OptionError
-        If `path` is not a path or is a file that these rows or those of the fit are read from, or if pyarrow
-        is not installed.
+        If `path` is not a path or is a file from which these rows or the rows of the fit are read, or if
+        pyarrow is not installed.
     """
     path = file_path(path)
     require_gaps_rule(na)
@@ -578,7 +578,8 @@ def transform_to(
 def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:
     """Write scores to a Parquet file; an existing file is replaced when the new one is complete.
 
-    Default row labels 0, 1, ... are not written, since readers of the file number the rows in the same way.
+    Default row labels 0, 1, ... are not written, since programs that read the file number the rows in the
+    same way.
 
     Parameters
     ----------
@@ -595,7 +596,7 @@ def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:
     pyarrow = require_pyarrow()
     if not isinstance(scores, pd.DataFrame | ScoreChunks):
         raise errors.OptionError(
-            "The scores are a collection of dask, which writes itself: fit.scores.to_parquet(folder)."
+            "The scores are a dask collection, which has its own method: fit.scores.to_parquet(folder)."
         )
     frames: Iterable[pd.DataFrame] = [scores] if isinstance(scores, pd.DataFrame) else scores
     empty = pd.DataFrame(columns=scores.columns, index=pd.RangeIndex(0), dtype=float)
@@ -633,7 +634,7 @@ def _write(file: IO[bytes], frames: Iterable[pd.DataFrame], empty: pd.DataFrame,
             writer.close()
 
 
-#: The largest number of rows in chunks that plots draw: more points cover each other.
+#: The largest number of rows in chunks that plots draw, since more points overlap.
 DRAWN_ROWS = 2000
 
 
@@ -650,7 +651,7 @@ def drawn_rows(state: FitState, data: Data) -> pd.DataFrame:
     -------
     DataFrame of shape (m, k + 2)
         The rows have no labels and are in arbitrary order. ``attrs["sample"]`` describes the sample, unless
-        it has all rows.
+        it contains all rows.
     """
     standard = state.need_centre("a sample of the rows")
     X, total = data.random_rows(DRAWN_ROWS, seed=0)

@@ -33,7 +33,7 @@ from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier,
 # --- the fit --------------------------------------------------------------------------------------
 
 
-#: Orders of the cardinalities that are searched, at most.
+#: The largest number of orders of the cardinalities that are tried.
 MOST_ORDERS = 6
 
 
@@ -49,10 +49,10 @@ class Fit:
     pca : ndarray of shape (k,)
         The k leading eigenvalues of the covariance matrix, in the operator's unit.
     optima : tuple of (float, int)
-        Distinct values of the objective reached by starts or a search, as shares of the total variance,
-        the best first, and how often each was reached; empty for methods without that choice.
+        Distinct values of the objective reached by starts or a search, as shares of the total variance, the
+        best first, and how often each was reached; empty for methods that do not compare starts.
     pca_errors : ndarray of shape (k,), or None
-        Estimated errors by which `pca` may be too small, if it was computed in few passes over the rows.
+        Estimated amounts by which `pca` may be too small, if it was computed in few passes over the rows.
     """
 
     solution: Solution
@@ -69,13 +69,13 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
     ----------
     op : Operator
     plan : Plan
-        The options of its solver are in the units of the data, like the values of the solution, whatever the
-        `unit` of the operator.
+        The plan. The options of its solver and the values of the solution are in the units of the data, for
+        any `unit` of the operator.
     k : int
     rng : numpy Generator
         Source of random starts.
     starts : ndarray of shape (m, k, p), optional
-        Further starting loadings, for a joint solver that uses starts.
+        Additional starting loadings, for a joint solver that uses starts.
 
     Raises
     ------
@@ -132,10 +132,9 @@ def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: i
 def leading_components(
     op: Operator, k: int, sketched: bool = False, n_computed: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return the k leading eigenvalues and eigenvectors, and the errors of the eigenvalues if known.
+    """Return the k leading eigenvalues and eigenvectors, and the errors of the eigenvalues, if known.
 
-    If the solver needs more eigenpairs later, `n_computed` is their number: they are computed once and
-    cached.
+    If the solver will need more eigenpairs, `n_computed` is their number; they are computed once and cached.
 
     Raises
     ------
@@ -159,7 +158,7 @@ def leading_components(
 def _finished(
     op: Operator, plan: Plan, solver: Solver, solution: Solution, pca: tuple[np.ndarray, np.ndarray | None]
 ) -> Fit:
-    """Return a solution in its final order, sign and units; `pca` has eigenvalues and their errors."""
+    """Return a solution in its final order, sign and units; `pca` contains eigenvalues and their errors."""
     k = solution.V.shape[1]
     groups = plan.groups(k)
     optima = list(solution.optima)
@@ -189,9 +188,9 @@ def _in_the_best_order(
 ) -> Fit:
     """Fit with the cardinalities in several orders; return the fit with the largest adjusted variance.
 
-    The first orders are the given one and the descending one. The next is always the order in which the
-    components of the best fit so far have the largest adjusted variance, until it has been tried before or
-    `MOST_ORDERS` have been tried.
+    The first two orders are the given order and descending order. Each further order is the one that
+    maximises the adjusted variance of the components of the best fit so far. The search ends when this order
+    has already been tried, or after `MOST_ORDERS` orders.
     """
     card = np.array(plan.solver.card)  # type: ignore[attr-defined]  # the plan has checked that there is one
     best_fit: Fit | None = None
@@ -204,7 +203,7 @@ def _in_the_best_order(
         if cards not in visited:
             visited.add(cards)
             fit = run(op, replace(plan.with_card(cards), order=None), k, rng, starts)
-            # values that differ by a share of less than 1e-10 count as equal
+            # values with a relative difference below 1e-10 count as equal
             if best_fit is None or fit.solution.objective > best_fit.solution.objective * (1.0 + 1e-10):
                 best_fit, fit_order = fit, order
         if not orders:
@@ -219,8 +218,8 @@ def _in_the_best_order(
 def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np.ndarray) -> dict[str, Any]:
     """Return the details with "card hit": whether each component has the requested number of nonzeros.
 
-    It is computed from the final loadings for every method that takes a cardinality. If a method has no
-    other details, it is included only if it is False for some component.
+    "card hit" is computed from the final loadings, for every method with the option `card`. If a method has
+    no other details, "card hit" is included only if it is False for some component.
     """
     card = getattr(solver, "card", None)
     if card is None:
@@ -228,7 +227,7 @@ def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np
     nonzero = V != 0
     for place, i in enumerate(order if solver.ruled and getattr(solver, "include", None) else ()):
         nonzero[list(solver.include[i]), place] = True  # type: ignore[attr-defined]  # even if zero
-    if getattr(solver, "together", None):  # the cardinality is that of groups
+    if getattr(solver, "together", None):  # the cardinality counts groups
         nonzero = np.array([nonzero[list(members)].any(axis=0) for _, members in solver.together])  # type: ignore[attr-defined]
     hits = [bool(hit) for hit in np.count_nonzero(nonzero, axis=0) == np.array(card)[order]]
     return {**details, "card hit": hits} if details or not all(hits) else details
@@ -253,7 +252,7 @@ def _one_by_one(
             explained += variance
             if i < k - 1:
                 raw = part.raw
-                if raw is None:  # the length of a least-squares fit makes "residual" independent of the scale
+                if raw is None:  # by least squares, so that "residual" does not depend on the scale
                     raw = part.v * np.sqrt(max(variance, 0.0))
                 removed = Removed(part.v, raw, V[:, :i])
                 if solver.needs == "rows":
@@ -271,7 +270,7 @@ def _one_by_one(
 
 
 def _better_part(view: Operator, parts: list[Component]) -> Component:
-    """Return the component with the largest criterion of the solver, which by default is the variance."""
+    """Return the component with the largest criterion of the solver, by default the variance."""
     if len(parts) == 1:
         return parts[0]
     values = [
@@ -292,7 +291,7 @@ def _best_solution(
 
 
 def _of_all_supports(op: Operator, solution: Solution, card: tuple[int, ...], aim: Objective) -> Solution:
-    """Return the best nonnegative solution on all supports, if they are few; else the solution."""
+    """Return the best nonnegative solution over all supports if there are few; otherwise the solution."""
     if not few_choices(op.p, card):
         return solution
     S = symmetric(op.block(np.arange(op.p)))
@@ -313,7 +312,7 @@ def _of_all_supports(op: Operator, solution: Solution, card: tuple[int, ...], ai
 
 
 def _criterion_of(solution: Solution, aim: Objective) -> str | None:
-    """Return the name of what was compared; where PEV is largest, the criterion of the solver is smallest."""
+    """Return the name of the criterion compared; for PEV it is the criterion that the solver minimises."""
     return solution.criterion if aim.reconstructs else aim.label
 
 
@@ -332,7 +331,7 @@ def best_of_starts(
 ) -> tuple[Solution, list[tuple[float, int]]]:
     """Choose between the starts of a joint solver by the objective `aim`.
 
-    `criterion_of` is the name of the objective that the solver's criterion is.
+    `criterion_of` is the name of the objective that the solver itself optimises.
 
     Returns
     -------
@@ -367,8 +366,8 @@ def order_and_sign(op: Operator, V: np.ndarray, groups: np.ndarray) -> tuple[np.
     op : Operator
     V : ndarray of shape (p, k)
     groups : ndarray of int, shape (k,)
-        Components of one group are sorted by the variance of their scores, the largest first; groups keep
-        their places. Components of equal variance are sorted by their supports.
+        Components of a group are sorted by decreasing variance of their scores, within the positions of the
+        group. Components of equal variance are sorted by their supports.
 
     Returns
     -------
@@ -390,7 +389,7 @@ def order_and_sign(op: Operator, V: np.ndarray, groups: np.ndarray) -> tuple[np.
 def _by_support(V: np.ndarray) -> np.ndarray:
     """Return the rank of each column by its support, then by its absolute loadings."""
     used = V[V.any(axis=1)]
-    sizes = -np.abs(used).round(9)  # so that rounding errors do not decide
+    sizes = -np.abs(used).round(9)  # rounded, so that rounding errors do not affect the order
     order = np.lexsort([*sizes[::-1], *(used == 0)[::-1]])  # lexsort sorts by its last key first
     return np.argsort(order).astype(float)
 
@@ -402,9 +401,10 @@ S = TypeVar("S", bound=Solver)
 
 
 def inward(solver: S, unit: float) -> S:
-    """Return the solver for data divided by `unit`, with its options converted from the units of the data.
+    """Return the solver for data divided by `unit`, with its options converted to these units.
 
-    Under "objective", `units` has the unit of the objective's value; the option of this name has no unit.
+    The entry "objective" of `units` is the unit of the value of the objective; the option of this name has no
+    unit.
     """
     if unit == 1.0:
         return solver
@@ -435,7 +435,7 @@ def outward(solution: Solution, solver: Solver, unit: float) -> Solution:
 
 
 def _times(value: Any, factor: float) -> Any:
-    """Return a number, or a sequence of numbers, times `factor`; None stays None."""
+    """Return a number or a sequence of numbers times `factor`; None is returned unchanged."""
     if value is None:
         return None
     if isinstance(value, (tuple, list)):
@@ -455,8 +455,7 @@ def first_loadings(op: Operator, pca: np.ndarray, start: Start) -> np.ndarray:
     pca : ndarray of shape (p, k)
         PCA's loadings.
     start : str or ndarray of shape (p, k)
-        "column" starts from single variables: each is the one with the largest variance given the earlier
-        ones.
+        "column" starts from single variables, each with the largest variance given the earlier variables.
 
     Returns
     -------
@@ -491,8 +490,8 @@ def starting_loadings(
     Returns
     -------
     ndarray of shape (n_init, k, p)
-        The first, PCA, its varimax rotations without and with Kaiser's normalisation, then row-seeded and
-        random starts in turn.
+        The first start, PCA, its varimax rotations without and with Kaiser's normalisation, then alternating
+        row-seeded and random starts.
     """
     starts = [pca] if first_start is None or first_start is pca else [first_start, pca]
     if n_init > len(starts):
@@ -512,8 +511,8 @@ def of_component(
 ) -> Iterator[np.ndarray]:
     """Yield `n_init` starts, each of shape (p,), for component number `component` on the deflated data.
 
-    They are the requested start, the other named starts (see STARTS), then random columns of the covariance
-    matrix and random directions.
+    The starts are the requested start, the other named starts (see STARTS), then random columns of the
+    covariance matrix and random directions.
     """
     other_names = [name for name in STARTS if isinstance(start, np.ndarray) or name != start]
     for start_of_component in [start, *other_names][:n_init]:

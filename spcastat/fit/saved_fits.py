@@ -1,14 +1,14 @@
-"""Saving and loading fits: what a file holds, and the checks of files that were not written by this package.
+"""Saving and loading fits: the contents of a file, and checks of files from other sources.
 
-A file has arrays, and JSON for everything else. The values of a part are those of the fields of its dataclass
-or TypedDict, whose annotations are the types, kinds and shapes that a file may hold. One reader checks them.
-Whether the numbers are right cannot be checked without the data.
+A file contains arrays, and JSON for everything else. Each part contains the fields of a dataclass or
+TypedDict, whose annotations give the allowed types, kinds and shapes. `Reader` checks them. Whether the
+numbers are correct cannot be checked without the data.
 
-Formulas are code, and so are their functions. Therefore only formulas of names, numbers and known functions
-are written and read; see :mod:`spcastat.reading.formulas`.
+Formulas are code. Therefore only formulas of names, numbers and known functions are written and read; see
+:mod:`spcastat.reading.formulas`.
 
-Fields that older versions of the package did not write get their defaults, and fields that newer versions
-added are ignored. A layout that older versions would misread gets a new number, `VERSION` of
+Fields that older versions of the package did not write have their defaults, and fields that newer versions
+added are ignored. A layout that older versions would misread has a new number, `VERSION` of
 :mod:`spcastat.fit.archive`.
 """
 
@@ -55,9 +55,9 @@ from spcastat.version import __version__
 
 
 def pack_label(label: Any) -> Any:
-    """Return a label as JSON: text, a number, a bool, None, a list for a tuple, or the name of NaT or NA.
+    """Return a label as JSON: text, a number, a bool, None, a list for a tuple, or a name for NaT or NA.
 
-    Labels of other types, such as periods and intervals, become text.
+    Labels of other types, such as periods and intervals, are converted to text.
     """
     if isinstance(label, tuple):
         return [pack_label(part) for part in label]
@@ -69,7 +69,7 @@ def pack_label(label: Any) -> Any:
 
 
 def unpack_label(packed: Any) -> Any:
-    """Return the label; raise FileError if a file cannot hold it."""
+    """Return the label; raise FileError if it is not a label that files can contain."""
     if isinstance(packed, list):
         return tuple(unpack_label(part) for part in packed)
     if packed is None or isinstance(packed, bool | int | float | str):
@@ -82,7 +82,7 @@ def unpack_label(packed: Any) -> Any:
 def pack_index(index: pd.Index, name: str, arrays: dict[str, np.ndarray], role: str) -> dict[str, Any]:
     """Return an index as JSON; numbers and dates are added to `arrays`, under `name`.
 
-    Warns if labels, described by `role`, become text.
+    Warns if labels are converted to text; `role` describes the labels.
     """
     if isinstance(index, pd.MultiIndex):
         levels = [index.get_level_values(i) for i in range(index.nlevels)]
@@ -121,9 +121,9 @@ def unpack_index(packed: Mapping[str, Any], arrays: Mapping[str, np.ndarray], si
         index = range(*packed["range"])
     elif "array" in packed:
         index = pd.Index(arrays[packed["array"]], name=name)
-        if packed.get("freq") is not None:  # raises if the dates have another one
+        if packed.get("freq") is not None:  # raises an error if the dates have another frequency
             index = type(index)(index, freq=str(packed["freq"]), name=name)
-        str(index[:1]), str(index[-1:])  # raises if dates cannot be printed
+        str(index[:1]), str(index[-1:])  # raises an error if dates cannot be printed
     else:
         labels = [unpack_label(label) for label in packed["labels"]]
         text = not packed["mixed"] and all(label is None or isinstance(label, str) for label in labels)
@@ -142,29 +142,30 @@ LARGEST_STORED = 1 << 62
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads the values of a file by types: those of the fields of dataclasses and of TypedDicts.
+    """Reads the values of a file according to the types of fields of dataclasses and TypedDicts.
 
     Attributes
     ----------
     arrays : mapping of str to ndarray
-        By the place of their field: "bootstrap.values".
+        Arrays by the place of their field, such as "bootstrap.values".
     sizes : dict of str to int
-        Sizes of arrays by name; a name without a size gets that of the first array with that name.
+        Sizes of dimensions by name; a new name is given the size of the first array in which it occurs.
     """
 
     arrays: Mapping[str, np.ndarray]
     sizes: dict[str, int] = field(default_factory=dict)
 
     def read(self, kind: Any, value: Any, place: str) -> Any:
-        """Return a value as one of a type; `place` is its place, and its name in messages.
+        """Return a value as the type `kind`; `place` is its place in the file and its name in messages.
 
-        Numbers must be finite. Lists become tuples, and dicts dataclasses, where the type says so; fields
-        with defaults may be missing, and others are ignored. ``Any`` stands for whatever JSON holds.
+        Numbers must be finite. Lists are converted to tuples, and dicts to dataclasses, if the type requires
+        it. Fields with defaults may be missing, and unknown fields are ignored. ``Any`` allows any JSON
+        value.
 
         Raises
         ------
         FileError
-            If the value is not of the type.
+            If the value does not have the type.
         """
         origin, inner = get_origin(kind), get_args(kind)
         if origin is Annotated and isinstance(inner[1], str):
@@ -186,7 +187,7 @@ class Reader:
         raise FileError(f"its {place} has the wrong type.")
 
     def _choice(self, kinds: tuple[Any, ...], value: Any, place: str) -> Any:
-        """Return a value as the first of some types that it has; what is there has the first."""
+        """Return a value as the first of `kinds` that fits; for `T | None`, any other value must be a T."""
         if _place(place) in self.arrays or (kinds[1:] == (type(None),) and value is not None):
             return self.read(kinds[0], value, place)
         for kind in kinds:
@@ -195,7 +196,7 @@ class Reader:
         raise FileError(f"its {place} has the wrong type.")
 
     def _parts(self, origin: Any, inner: tuple[Any, ...], value: Any, place: str) -> Any:
-        """Return a list, tuple or dict of values of types."""
+        """Return a list, tuple or dict whose elements have the types `inner`."""
         if origin in (dict, Mapping) and isinstance(value, dict):
             return {name: self.read(inner[1], part, place) for name, part in value.items()}
         if origin is list and isinstance(value, list | tuple):
@@ -205,7 +206,7 @@ class Reader:
         raise FileError(f"its {place} has the wrong type.")
 
     def _fields(self, kind: Any, value: Any, place: str) -> Any:
-        """Return a dataclass or the dict of a TypedDict, made of the values of its fields."""
+        """Return a dataclass, or the dict of a TypedDict, from the values of its fields."""
         if not isinstance(value, dict):
             raise FileError(f"its {place} has no parts.")
         hints = typing.get_type_hints(kind, include_extras=True)
@@ -227,7 +228,7 @@ class Reader:
         return {**value, **values} if typing.is_typeddict(kind) else kind(**values)
 
     def array(self, shape: str, place: str) -> np.ndarray:
-        """Return an array of a kind and a shape such as "f p k"; see :mod:`spcastat.fit.record`."""
+        """Return an array with a kind and shape such as "f p k"; see :mod:`spcastat.fit.record`."""
         kind, *names = shape.split()
         array = self.arrays.get(_place(place))
         if array is None or array.dtype.kind != kind[0]:
@@ -248,7 +249,7 @@ class Reader:
 
 
 def _place(place: str) -> str:
-    """Return the place of an array from its name in messages."""
+    """Return the place of a value, given its name in messages."""
     return place.replace(": ", ".")
 
 
@@ -257,10 +258,10 @@ def _is_plain(kind: Any, value: Any) -> bool:
     if get_origin(kind) is Literal:
         return isinstance(value, str) and value in get_args(kind)
     if kind is float:
-        return type(value) in (int, float) and abs(value) <= 1e300  # NaN is not
+        return type(value) in (int, float) and abs(value) <= 1e300  # False for NaN
     if kind is int:
         return type(value) is int and abs(value) <= LARGEST_STORED
-    if kind is str:  # pandas cannot hold half a character in a column of text
+    if kind is str:  # pandas columns of text cannot contain unpaired surrogates
         return isinstance(value, str) and value.encode(errors="replace").decode() == value
     return kind is Any or type(value) is (type(None) if kind is None else kind)
 
@@ -301,7 +302,7 @@ class _StoredSpec(TypedDict):
 
 
 def pack(part: str, values: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
-    """Return the values of a dict or dataclass as JSON, without its arrays, which are added to `arrays`."""
+    """Return a dict or dataclass as JSON, without its arrays, which are added to `arrays`."""
     if values is None:
         return None
     fields_by_name = values if isinstance(values, dict) else vars(values)
@@ -314,10 +315,10 @@ def pack(part: str, values: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any
 # --- formulas -------------------------------------------------------------------------------------
 
 
-#: Largest number of factors of a term, and of values of the context.
+#: Largest number of factors in a term, and of values in the context.
 MOST_FACTORS = 100
 _MOMENTS, _SPLINE = ("ddof", "center", "scale"), ("lower_bound", "upper_bound", "knots")
-#: Transform -> the names of what it learns from the rows.
+#: Transform -> the names of the quantities that it estimates from the rows.
 LEARNED: dict[str | None, tuple[str, ...]] = {
     "poly": ("alpha", "norms2"),
     **dict.fromkeys(("center", "scale", "standardize"), _MOMENTS),
@@ -332,7 +333,7 @@ def pack_spec(spec: Spec, arrays: dict[str, np.ndarray], name: str = "columns") 
     Raises
     ------
     FileError
-        For a formula that calls a user's function, or whose state cannot be stored.
+        For a formula that calls a function of the user, or whose state cannot be stored.
     """
     partial = spec.partial
     if partial is not None:
@@ -370,7 +371,7 @@ def _pack_model(spec: Spec) -> dict[str, Any]:
         if problem is not None:
             raise FileError(
                 f"The fit cannot be saved: its formula={formula!r} contains {problem}, which a file without "
-                "pickle cannot keep. Make that column in the data frame first, or use functions of NumPy by "
+                "pickle cannot store. Make that column in the data frame first, or use functions of NumPy by "
                 "their names (np.log1p)."
             )
     return {
@@ -409,7 +410,7 @@ def unpack_spec(given: Any, reader: Reader, p: int) -> Spec:
     Raises
     ------
     FileError
-        For a formula with anything but names, numbers and known functions, and for an invalid state.
+        If the formula contains anything but names, numbers and known functions, or has an invalid state.
     """
     packed = reader.read(_StoredSpec, given, "columns")
     columns = unpack_index(packed["columns"], reader.arrays, p)
@@ -455,7 +456,7 @@ def _with_model(spec: Spec, model: _StoredModel) -> Spec:
             expression = read_expression(part.text)
             factor = isinstance(expression.tree, ast.Call) and ast.unparse(expression.tree.func) == "C"
             states |= _states_of(expression, model["states"])
-        if factor and part.text not in levels:  # it would get its levels from new data
+        if factor and part.text not in levels:  # its levels would be taken from new data
             raise FileError(f"The file does not contain the levels of {shortened(part.text)}.")
     levels_known = {
         text: (Factor.Kind.CATEGORICAL, {"categories": list(entry)}) for text, entry in levels.items()
@@ -466,7 +467,7 @@ def _with_model(spec: Spec, model: _StoredModel) -> Spec:
 
 
 def _problem_of(part: formulas.Part, names: set[str]) -> str | None:
-    """Return what is not allowed in a part of a term: all but names, numbers and the safe language."""
+    """Return what is not allowed in a part of a term in a file, or None if the part is allowed."""
     if part.method == "python":
         return formulas.problem_of(part.text, names, strings=True)
     if part.method == "lookup":
@@ -476,7 +477,7 @@ def _problem_of(part: formulas.Part, names: set[str]) -> str | None:
 
 
 def _states_of(expression: Expression, archive_values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the states of the transforms in an expression, which would learn from new data without them."""
+    """Return the states of the transforms in an expression; each transform must have a stored state."""
     states = {}
     for node in ast.walk(expression.tree):
         name = formulas.called_name(expression, node.func) if isinstance(node, ast.Call) else None
@@ -484,10 +485,10 @@ def _states_of(expression: Expression, archive_values: Mapping[str, Any]) -> dic
             continue
         text = expression.show(node)
         state = archive_values.get(text) or {}
-        nothing = name == "poly" and not state and "True" in text  # raw=True: powers
+        nothing = name == "poly" and not state and "True" in text  # raw=True: powers, with no state
         column_states = (
             [state] if set(state) == {*LEARNED[name]} else list(state.values())
-        )  # or of several columns
+        )  # one state, or one per column
         is_valid = column_states and all(
             isinstance(entry, dict) and set(entry) == {*LEARNED[name]} for entry in column_states
         )
@@ -498,7 +499,7 @@ def _states_of(expression: Expression, archive_values: Mapping[str, Any]) -> dic
 
 
 def _learned(archive_value: Any) -> Any:
-    """Return a part of the state of a transform: an array for a list, and whole numbers for their text."""
+    """Return a part of the state of a transform: lists become arrays, and keys of digits whole numbers."""
     if isinstance(archive_value, dict):
         return {
             int(name) if name.isdigit() else name: _learned(entry) for name, entry in archive_value.items()
@@ -581,12 +582,12 @@ def _packed_cleaning(state: FitState, arrays: dict[str, np.ndarray]) -> dict[str
 
 
 def _packed_proof(proof: records.Proven) -> dict[str, Any]:
-    """Return a proof as JSON, without the best loadings found, which are for `adopt` of a fit with data."""
+    """Return a proof as JSON, without the best loadings found, which only a fit with data can adopt."""
     return {name: value for name, value in vars(proof).items() if name != "best"}
 
 
 def _with_mark(state: FitState, data: Data | None) -> RowDesign | None:
-    """Return the design of the rows with a mark of their order, by which it is recognised again."""
+    """Return the design of the rows with a mark that identifies their order."""
     design = state.design
     if design is None or data is None:
         return design
@@ -604,10 +605,10 @@ def read_state(path: str | os.PathLike[str]) -> FitState:
         return _state_of(content, arrays)
     except MemoryError:
         raise FileError(f"{file} cannot be read: it needs more memory than is available.") from None
-    except Exception as error:  # not damaged, but not written by this package
+    except Exception as error:  # the file is not damaged, but was not written by this package
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         if not isinstance(error, FileError):
-            reason = f"it lacks a part, or has one of another type ({reason})"
+            reason = f"it lacks a part, or a part has the wrong type ({reason})"
         record = content.get("record")
         call = record.get("call") if isinstance(record, dict) else None
         advice = "fit again and save"
@@ -669,7 +670,7 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
         row_labels=_cleaned_rows(content, arrays, record),
     )
     if pattern is None and state.principal is None:
-        rule_of(record)  # raises for options that make no rule
+        rule_of(record)  # raises an error for options that do not form a rule
     if "rows" not in content:
         return state
     scores = reader.array("f? n k", "scores")
@@ -680,18 +681,18 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
 def _cleaned_rows(
     content: Mapping[str, Any], arrays: Mapping[str, np.ndarray], record: records.Record
 ) -> pd.Index | None:
-    """Return the labels of the rows of a robust fit, where the file has them."""
+    """Return the labels of the rows of a robust fit, if the file contains them."""
     packed = content.get("cleaned")
     return None if packed is None else unpack_index(packed, arrays, record.n or 0)
 
 
 def _require_places(cleaning: Cleaning | None, record: records.Record) -> None:
-    """Raise FileError if outlying cells are not among those of the data."""
+    """Raise FileError if outlying cells have positions outside the data."""
     if cleaning is None or not cleaning.places.size:
         return
     low, high = cleaning.places.min(axis=0), cleaning.places.max(axis=0)
     if (low < 0).any() or high[0] >= (record.n or 0) or high[1] >= record.p:
-        raise FileError("its outlying cells are not among those of the data.")
+        raise FileError("its outlying cells have positions outside the data.")
 
 
 def _require_agreement(
@@ -719,7 +720,7 @@ def _require_agreement(
 
 
 def record_of(given: Any, reader: Reader) -> records.Record:
-    """Return the record in a file: unknown fields are ignored, missing fields get their defaults.
+    """Return the record in a file; unknown fields are ignored, and missing fields have their defaults.
 
     Raises
     ------
@@ -748,7 +749,7 @@ def record_of(given: Any, reader: Reader) -> records.Record:
         "its details do not match its components": all(
             len(detail) == k for detail in record.details.values()
         ),
-        "its groups are no partition of the variables": groups_option is None
+        "its groups are not a partition of the variables": groups_option is None
         or sorted(grouped) == [*range(p)],
         "its evidence is impossible": is_possible(evidence, p),
         "its blocks of variables are unknown": groups is None
@@ -766,7 +767,7 @@ def record_of(given: Any, reader: Reader) -> records.Record:
 def principal_of(
     content: Mapping[str, Any], reader: Reader, record: records.Record
 ) -> records.PrincipalSet | None:
-    """Return the variables kept that a file of principal variables has; None for other fits.
+    """Return the variables kept in a file of principal variables; None for other fits.
 
     Raises
     ------
@@ -807,9 +808,9 @@ def principal_of(
 def inference_of(content: Mapping[str, Any], reader: Reader, record: records.Record) -> records.Inference:
     """Return the results of resampling and the proofs in a file; there is at most one of each kind."""
     if "bootstrap.factors" in reader.arrays:
-        raise FileError("its bootstrap is of replicate weights, which are no longer supported.")
+        raise FileError("its bootstrap used replicate weights, which are not supported.")
     results = {}
-    for name, kind in RESAMPLED.items():  # each has sizes of its own
+    for name, kind in RESAMPLED.items():  # each kind of results has its own sizes
         member_reader = Reader(reader.arrays, dict(reader.sizes))
         results[name] = None if content.get(name) is None else member_reader.read(kind, content[name], name)
     if results["stability"] is not None and not 0.5 <= results["stability"].threshold <= 1:
@@ -823,7 +824,7 @@ def inference_of(content: Mapping[str, Any], reader: Reader, record: records.Rec
 
 
 def _goes_with(proof: records.Proven, record: records.Record) -> bool:
-    """Return whether a proof is about components of a fit: their number, and the positions of variables."""
+    """Return whether a proof matches a fit in the number of components and the positions of variables."""
     p, k, joint = record.p, record.k, proof.scope == "joint"
     if any(("supports" in row) != joint or type(row["gap"]) not in (int, float) for row in proof.rows):
         return False

@@ -1,7 +1,7 @@
-"""A fit of sparse loadings: its request, its numbers in the units of the data, and its tables.
+"""A fit of sparse loadings: its request, its results in the units of the data, and its tables.
 
-The state of such a fit has the weights W in place of loadings, so that scores of rows and of new rows are
-computed as for other fits; its `pattern` has the sparse loadings P.
+The state of such a fit contains the weights W in place of loadings, so that scores of rows and of new rows
+are computed as for other fits. Its `pattern` contains the sparse loadings P.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from spcastat.linalg.eigenvectors import flip_signs, ranked
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.search.loading_patterns import PATTERN_STARTS, Nonzeros, Pattern, search, sparsest
 
-#: Where the method is described.
+#: The paper that describes the method.
 PAPER = "Adachi and Trendafilov (2016)"
-#: The share of the variance of dense PCA to keep if no other number is given.
+#: The share of the variance of dense PCA to keep by default.
 DEFAULT_SHARE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
 class PatternRequest:
-    """How sparse the loadings should be, and how long to search: checked arguments of a call.
+    """The checked arguments of a call: sparsity of the loadings and length of the search.
 
     Attributes
     ----------
@@ -85,9 +85,10 @@ def requested(
 
 
 def fitted(data: Data, request: PatternRequest, call: str) -> FitState:
-    """Search, and return the state of the fit.
+    """Search for the best loadings, and return the state of the fit.
 
-    Loadings without zeros explain the same with every rotation of the scores; those of PCA are taken.
+    Loadings without zeros explain the same variance after any rotation of the scores; the fit then has the
+    loadings of PCA.
 
     Raises
     ------
@@ -147,9 +148,9 @@ def require_independent(pattern: Pattern, op: Operator) -> None:
 
 
 def in_order(pattern: Pattern, card: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return P and W with components of equal cardinality sorted by variance, and their signs chosen.
+    """Return P and W with components of equal cardinality sorted by variance, in their final signs.
 
-    Without cardinalities all are sorted. The largest absolute loading of a component is positive.
+    Without cardinalities, all components are sorted. The largest absolute loading of a component is positive.
     """
     k = pattern.P.shape[1]
     groups = np.zeros(k, dtype=int) if card is None else np.array([card.index(nonzeros) for nonzeros in card])
@@ -222,7 +223,7 @@ def communalities(state: FitState) -> pd.Series:
 
 
 def glance(state: FitState) -> pd.DataFrame:
-    """Return the fit in one row: sizes, nonzeros, explained variance, convergence."""
+    """Return one row for the fit: sizes, nonzeros, explained variance and convergence."""
     record, shares_of, P = state.record, loadings_variance(state), with_loadings(state).V
     facts = {
         "method": record.method,

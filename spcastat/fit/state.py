@@ -37,14 +37,14 @@ from spcastat.streams.operator import StreamRows
 
 #: Variables with a larger absolute correlation are near copies of each other.
 NEAR_COPY = 0.995
-#: Covariances with all variables are computed for so many cells at a time.
+#: The largest number of covariances that are computed at a time.
 COPIED_CELLS = 10_000_000
 
 
 def near_copies(op: Operator, variables: np.ndarray) -> np.ndarray:
-    """Return pairs of one of these variables and a near copy of it, with their correlation, shape (m, 3).
+    """Return pairs of one of `variables` and a near copy of it, with their correlation, shape (m, 3).
 
-    A pair of two of these variables occurs once, the smaller position first.
+    If both variables of a pair are in `variables`, the pair occurs once, with the smaller position first.
     """
     sd = np.sqrt(np.maximum(op.diagonal(), 0.0))
     pairs: list[np.ndarray] = []
@@ -67,11 +67,12 @@ class FitMoments:
     V : ndarray of shape (p, k)
         Unit loadings.
     op : Operator
-        The covariance matrix S and its unit; the moments here are in the unit of the data.
+        The covariance matrix S and its unit; moments are converted to the unit of the data.
     pca : ndarray of shape (k,)
-        The k leading eigenvalues of S in that unit.
+        The k leading eigenvalues of S, in the unit of the operator.
     check : callable, optional
-        Called before the operator is used; raises if the data have changed since the fit.
+        Function that is called before the operator is used; it raises an error if the data have changed since
+        the fit.
     """
 
     #: The attributes saved in a file.
@@ -88,7 +89,7 @@ class FitMoments:
         "unit",
     )
 
-    #: The unit of the residual traces, whose third powers may overflow in the unit of the data.
+    #: The unit of the residual traces; in the unit of the data, the trace of E^3 may overflow.
     unit: float = 1.0
 
     def __init__(
@@ -105,7 +106,7 @@ class FitMoments:
     def from_file(
         cls, V: np.ndarray, arrays: Mapping[str, Any], measures: Mapping[str, np.ndarray]
     ) -> FitMoments:
-        """Return moments read from a file: the values of ARRAYS, and the measures saved with them."""
+        """Return moments from a file, given the values of ARRAYS and the measures saved with them."""
         moments = cls(V, None, arrays["pca"])
         values = {name: arrays[name] for name in cls.ARRAYS if name in arrays}
         moments.__dict__.update({"residual_traces": None, **values})
@@ -113,7 +114,7 @@ class FitMoments:
         return moments
 
     def without_data(self) -> FitMoments:
-        """Return the moments as a file would restore them: computed, and without the data."""
+        """Return the moments as read from a file: computed, and without the data."""
         if self._op is None:
             return self
         return self.from_file(self.V, *self.file_content())
@@ -159,15 +160,16 @@ class FitMoments:
 
     @cached_property
     def explained(self) -> np.ndarray:
-        """Variance of each variable explained by regression on all scores, shape (p,)."""
+        """Variance of each variable that regression on all scores explains, shape (p,)."""
         return np.einsum("ij,ij->i", self._basis[1], self._basis[1]) * self.unit**2
 
     @cached_property
     def copies(self) -> np.ndarray:
         """Pairs of a selected variable and a near copy of it, with their correlation, shape (m, 3).
 
-        Both are positions; a pair of selected variables occurs once. There are none for rows in chunks whose
-        covariances would need a pass, and in files that do not have them.
+        Variables are given by position, and a pair of selected variables occurs once. There are no pairs for
+        rows in chunks if their covariances would need a pass over the rows, or if the file of the fit does
+        not contain them.
         """
         op = self._op
         if op is None or isinstance(op, StreamRows):
@@ -182,8 +184,8 @@ class FitMoments:
     def smaller_products(self) -> np.ndarray | None:
         """Return the smaller of S and the Gram matrix of the rows, both over `unit` squared.
 
-        Their nonzero eigenvalues are equal. None without the data, or if the smaller dimension exceeds
-        `GRAM_ORDER`.
+        Both have the same nonzero eigenvalues. None is returned without the data, or if the smaller dimension
+        exceeds `GRAM_ORDER`.
         """
         op = self._op
         return None if op is None else op.residual(np.zeros((op.p, 0)))
@@ -192,8 +194,8 @@ class FitMoments:
     def residual_traces(self) -> np.ndarray | None:
         """Traces of E, E^2 and E^3, shape (3,), of the residual covariance matrix E over `unit` squared.
 
-        Residuals are the rows minus their projection on V. None if the smaller dimension of the data exceeds
-        `GRAM_ORDER`.
+        Residuals are the rows minus their projection on V. The value is None if the smaller dimension of the
+        data exceeds `GRAM_ORDER`.
         """
         residual = self.op.residual(orthonormalise(self.V)[0])
         if residual is None:
@@ -202,7 +204,7 @@ class FitMoments:
         return np.array([np.trace(E), (E * E).sum(), (E * (E @ E)).sum()])
 
     def known_measures(self) -> list[str]:
-        """Return the names of the available measures: all, or those in the file of the fit."""
+        """Return the names of the available measures: all, or the measures in the file of the fit."""
         return [name for name in MEASURES if self._op is not None or name in self._measures]
 
     def measure(self, name: str) -> np.ndarray:
@@ -219,7 +221,7 @@ class FitMoments:
                     f"measure {name!r} is not in the file of this fit, which an earlier version wrote, and "
                     "it needs the data: fit again."
                 )
-            # the cached eigenvalues are passed on, as those of wide data take seconds
+            # the cached eigenvalues are passed on, as computing them takes seconds for wide data
             measures = {
                 "adjusted": lambda: share_of_total(np.cumsum(self.adjusted) / self.total),
                 "relative_adjusted": lambda: np.cumsum(self.adjusted) / np.cumsum(self.pca),
@@ -238,7 +240,7 @@ class FitMoments:
 #: Relative tolerance for moments of the same rows: sums may be computed in another order, and rows may be
 #: stored in single precision, whose numbers have seven digits.
 SAME_MOMENTS = 1e-6
-#: Variances as near to one are those of a correlation matrix: a matrix in single precision has ones, too.
+#: Tolerance for variances of one in a correlation matrix, which may be in single precision.
 UNIT_ROUNDING = 1e-8
 
 
@@ -255,7 +257,7 @@ class FitState:
     moments : FitMoments
         Variances and covariances of variables and scores.
     spec : Spec
-        How raw data become columns; its `columns` label the variables.
+        How raw data are converted to columns; its `columns` label the variables.
     standard : Standardisation or None
         Centre and scale; None for a covariance matrix given without them.
     scores : DataFrame, n x k, or None
@@ -265,17 +267,17 @@ class FitState:
     inference : Inference
         The results of resampling and the proofs that the fit shows.
     design : RowDesign or None
-        Which of the rows belong together.
+        The clusters, strata or blocks of the rows.
     pattern : ndarray of shape (p, k), or None
-        For a fit of sparse loadings: these loadings, while V has the weights.
+        For a fit of sparse loadings, these loadings; V then contains the weights.
     rotated : ndarray of shape (p, k), or None
-        For method="rotate": the dense loadings before they were cut.
+        For method="rotate", the dense loadings before small ones were set to zero.
     principal : PrincipalSet, or None
-        For principal variables: which were kept, while V has the weights of the k scores.
+        For principal variables, the variables kept; V then contains the weights of the k scores.
     cleaning : Cleaning or None
-        For ``robust=``: the outlying cells and rows, and how cells of new rows are judged.
+        For ``robust=``, the outlying cells and rows, and the limits for cells of new rows.
     row_labels : pandas.Index or None
-        For ``robust=``: the labels of the rows.
+        For ``robust=``, the labels of the rows.
     """
 
     V: np.ndarray
@@ -303,7 +305,7 @@ class FitState:
     def of_data(
         cls, data: Data, V: np.ndarray, record: Record, pca: np.ndarray, pattern: np.ndarray | None = None
     ) -> FitState:
-        """Return the state of a fit with data; `pca`, its k largest eigenvalues, is in the unit of `op`."""
+        """Return the state of a fit with data; `pca` are the k largest eigenvalues, in the unit of `op`."""
         check = data.change_check if isinstance(data.op, Rows) else None
         return cls(
             V,
@@ -325,7 +327,7 @@ class FitState:
 
     @property
     def cleaned(self) -> dict[str, bool]:
-        """Whether the fit is of data with "cells" pulled in, and without some "rows"."""
+        """Whether outlying "cells" were replaced, and whether outlying "rows" were left out."""
         cleaning = self.cleaning
         return {
             "cells": cleaning is not None and cleaning.cells and cleaning.pulled > 0,
@@ -340,16 +342,17 @@ class FitState:
 
     @property
     def function(self) -> str:
-        """The function that fits rows like this; with _cov after its name it fits a covariance matrix."""
+        """The name of the function for fits of rows; with the suffix _cov it fits a covariance matrix."""
         if self.principal is not None:
             return "principal_variables"
         return "spca" if self.pattern is None else "sparse_loadings"
 
     def is_fit_of(self, second_state: FitState) -> bool:
-        """Return whether `second_state` is the same fit: its loadings, variables, and variances of scores.
+        """Return whether `second_state` is the same fit: equal loadings, variables and variances of scores.
 
-        Names of components, and what the fits show, may differ. Variances are compared up to `SAME_MOMENTS`,
-        since they may be computed in another order; they tell fits of one variable each apart.
+        Names of components, and what the fits show, may differ. Variances are compared with the tolerance
+        `SAME_MOMENTS`, since sums may be computed in another order. They distinguish fits whose components
+        have one variable each.
         """
         return (
             np.array_equal(self.V, second_state.V)
@@ -379,8 +382,8 @@ class FitState:
         if self.standard is None and (self.record.matrix or {}).get("kind") in OF_CODES:
             raise NoRowsError(
                 f"{analysis} needs the variables of rows, and {(self.record.matrix or {})['kind']} "
-                "correlations are not those of the numbers in the rows: use spca(data, ..., scale=True) for "
-                "scores."
+                "correlations are not correlations of the numbers in the rows: use spca(data, ..., "
+                "scale=True) for scores."
             )
         if self.standard is None:
             raise NoRowsError(
@@ -411,19 +414,19 @@ class FitState:
 
 #: A forced loading whose square is below this is reported as negligible.
 NEXT_TO_NOTHING = 0.01
-#: The rule of disjoint components of all variables, in words.
+#: The description of the rule for disjoint components of all variables.
 EVERY_VARIABLE = "every variable is in one component"
 
 
-@lru_cache(maxsize=8)  # a fit asks many times for its rule when it is printed
+@lru_cache(maxsize=8)  # the rule is used many times when a fit is printed
 def rule_of(record: Record) -> SupportRule | None:
-    """Return the rule of a fit, in positions of variables; None without a rule."""
+    """Return the rule of a fit, with variables given by position; None without a rule."""
     if not any(record.options.get(name) for name in RULE):
         return None
     names = ("card", "variance", "include", "exclude", "together")
     options: dict[str, Any] = {name: record.options.get(name) for name in names}
     if grouped(record):
-        options["card"] = (1,) * record.k  # the rule uses the number of components only
+        options["card"] = (1,) * record.k  # the rule uses only the number of components
     return Joint(**options, disjoint=bool(record.options.get("disjoint"))).rule(record.p, record.k)
 
 
@@ -434,7 +437,7 @@ def grouped(record: Record) -> bool:
 
 
 def forced(state: FitState) -> np.ndarray:
-    """Return which loadings the rule forces, shape (p, k)."""
+    """Return a mask of the loadings that the rule forces into components, shape (p, k)."""
     rule = rule_of(state.record)
     return np.zeros(state.V.shape, dtype=bool) if rule is None else rule.must.T
 
@@ -442,14 +445,14 @@ def forced(state: FitState) -> np.ndarray:
 def shares(state: FitState) -> np.ndarray:
     """Return the share of each variable in each component, its squared loading, shape (p, k).
 
-    If the variables of a group enter together, each has the share of its group.
+    If the variables of a group enter together, each variable is given the share of its group.
     """
     rule = rule_of(state.record)
     return rule.by_group(state.V.T**2)[:, rule.of].T if isinstance(rule, GroupRule) else state.V**2
 
 
 def groups_of(state: FitState) -> dict[str, np.ndarray]:
-    """Return a dict: name of a group of variables that enter together -> components with it, bool (k,)."""
+    """Return a mask of components, bool (k,), for each group of variables that enter together, by name."""
     nonzero = (state.V != 0) | forced(state)
     groups = state.record.options.get("together") or ()
     return {str(name): nonzero[list(members)].any(axis=0) for name, members in groups}
@@ -483,7 +486,7 @@ def rule_words(state: FitState) -> str:
 def _requirements(
     state: FitState, names: list[str], masks: np.ndarray, verb: str, common: str = "every component"
 ) -> list[str]:
-    """Return the requirement on each component, or on all at once if it is the same."""
+    """Return the requirement on each component, or one for all components if it is the same."""
     components = full_names(state.components)
     if len(components) > 1 and (masks == masks[0]).all():
         components, masks = [common], masks[:1]
@@ -499,7 +502,7 @@ def _requirements(
 
 
 def joint_gap(state: FitState, measure: str) -> float:
-    """Return the gap, in percent, that was proven for all components together; NaN without such a proof."""
+    """Return the proven gap, in percent, of all components together; NaN without such a proof."""
     gaps = [
         proof.rows[0]["gap"] for proof in state.inference.proofs if proof.kind == ("joint", measure, False)
     ]
@@ -508,14 +511,14 @@ def joint_gap(state: FitState, measure: str) -> float:
 
 # --- copies and pickles of results ----------------------------------------------------------------
 # A pickle includes data in memory, so that `refit` and `residuals` work after loading; `save` does not. Rows
-# in chunks are not pickled: the loaded fit behaves like one from a file without scores. Dask collections are
-# pickled by dask. Copies keep everything, and share the data, which nothing changes.
+# in chunks are not pickled: the loaded fit behaves like a fit from a file without scores. Dask collections
+# are pickled by dask. Copies contain everything, and share the data, which are never changed.
 
 
 class Picklable:
     """Mixin for results that can be copied and pickled.
 
-    A result has the data in `_source`, the spec of the columns in `_state`, and the call in `_call`.
+    A result stores the data in `_source`, the spec of the columns in `_state`, and the call in `_call`.
     """
 
     def __init__(self, state: FitState, source: Data | None = None, call: Any = None) -> None:
@@ -530,7 +533,7 @@ class Picklable:
             if not isinstance(getattr(type(self), name, None), cached_property)
         }
         state, data = content.get("_state"), content.get("_source")
-        if state is not None:  # how the numbers were chosen is pickled as text
+        if state is not None:  # the sentences on how the numbers were chosen are pickled as text
             content["_state"] = replace(state, record=state.record.as_text(), spec=packed_spec(state.spec))
         if data is not None and not data.picklable:
             content |= {"_source": None, "_call": None}

@@ -1,9 +1,10 @@
-"""Variables beside a fit: supplementary ones, and the variables of a component as a scale.
+"""Supplementary variables, and the variables of a component as a scale.
 
 A scale is the sum of the variables of a component with weights of plus or minus one.
 
-Alpha, the mean correlation and item-rest correlations are those of the R package psych (Revelle). Omega is
-McDonald's (1999), of one common factor by minimum residuals (Harman and Jones, 1966).
+Alpha, the mean correlation and item-rest correlations are defined as in the R package psych (Revelle). Omega
+is the coefficient of McDonald (1999) for one common factor, estimated by minimum residuals (Harman and Jones,
+1966).
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from spcastat.labels import name_text
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.reading.checks import aligned
 
-#: A factor has at most this many levels.
+#: Largest number of levels of a factor.
 MOST_LEVELS = 100
 
 
 @dataclass(frozen=True)
 class Associations:
-    """Supplementary variables: numeric variables and factors.
+    """Associations of supplementary variables, numeric variables and factors, with the scores.
 
     Attributes
     ----------
@@ -124,8 +125,8 @@ def associations_with(variables: Any, scores: pd.DataFrame, weights: np.ndarray 
 def describe(state: FitState, supplement: Associations | None, alpha: float) -> pd.DataFrame:
     """Return the variables and levels associated with each component, strongest first, with tests.
 
-    Only rows with a p-value up to `alpha` are returned; `supplement` are supplementary variables, if any.
-    For the columns see `SpcaResult.describe_components`.
+    Only rows with a p-value up to `alpha` are returned. `supplement` contains the supplementary variables, if
+    any. For the columns see `SpcaResult.describe_components`.
     """
     alpha = real_number("alpha", alpha, 0.0, 1.0, open_low=True)
     n = state.record.effective_n
@@ -163,11 +164,11 @@ def describe(state: FitState, supplement: Associations | None, alpha: float) -> 
 
 
 def _deviations(X: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Return columns minus their means, (n, m), at unit mean square; zero for columns without variation.
+    """Return centred columns with unit mean square, (n, m); columns without variation are zero.
 
-    `share` has the shares of the rows in the sum of the weights, shape (n,).
+    `share` contains the weights of the rows divided by their sum, shape (n,).
     """
-    X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=0))[1])  # squares neither overflow nor vanish
+    X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=0))[1])  # avoids overflow and underflow of squares
     D = X - share @ X
     size = np.sqrt(share @ D**2)
     varies = size > CONSTANT * np.abs(X).max(axis=0)
@@ -185,7 +186,7 @@ def _correlations(x: np.ndarray, T: np.ndarray, w: np.ndarray) -> np.ndarray:
 def _levels(
     codes: np.ndarray, count: int, T: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return means (l, k), test values (l, k), sizes (l,) and correlation ratios (k,); NaN if nothing varies.
+    """Return means (l, k), test values (l, k), sizes (l,) and correlation ratios (k,); NaN without variation.
 
     A test value is (mean of the level - overall mean) / sqrt(s^2 / n_l * (n - n_l) / (n - 1)), where s^2 is
     the variance of the score with divisor n (Lebart, Morineau and Piron 1995, section 1.2).
@@ -258,7 +259,7 @@ def _is_factor(column: pd.Series) -> bool:
 
 
 def _factor(name: Any, column: pd.Series) -> pd.Series:
-    """Return a column as categories without unused ones, or raise."""
+    """Return a column as categories without unused levels; raise ColumnTypeError for other values."""
     try:
         return column.astype("category").cat.remove_unused_categories()
     except (TypeError, ValueError):  # values that cannot be compared or hashed, or invalid text
@@ -289,7 +290,7 @@ def _numbers(name: Any, column: pd.Series) -> np.ndarray:
 
 
 def _names(values: Mapping[Any, Any]) -> pd.Index:
-    """Return the keys as an index; missing names stay as they are, of which pandas would make others."""
+    """Return the keys as an index in which pandas does not replace missing names."""
     dtype = object if any(pd.api.types.is_scalar(name) and pd.isna(name) for name in values) else None
     return pd.Index(list(values), dtype=dtype, tupleize_cols=False)
 
@@ -306,24 +307,25 @@ def _frame(values: dict[Any, np.ndarray], names: pd.Index, levels: tuple[str, ..
     )
 
 
-#: Largest number of steps, and smallest change of a communality, of the factor of a scale.
+#: Largest number of steps, and tolerance for changes of communalities, of the factor of a scale.
 FACTOR_STEPS, FACTOR_TOLERANCE = 5000, 1e-10
-#: The smallest number of variables with a factor.
+#: The smallest number of variables for which a common factor is fitted.
 MIN_ROWS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class ScaleNumbers:
-    """The numbers of all scales.
+    """The statistics of all scales.
 
     Attributes
     ----------
     table : DataFrame, k x 6
-        "items", "alpha", "alpha_std", "omega", "mean_r", "r_component" of each component.
+        Columns "items", "alpha", "alpha_std", "omega", "mean_r" and "r_component", one row per component.
     items : DataFrame
-        "component", "key", "term", "r_rest", "r_other", "other": a row for each variable of a component.
+        Columns "component", "key", "term", "r_rest", "r_other" and "other", one row per variable of a
+        component.
     kept_share : float
-        Adjusted variance of the sums over that of the components.
+        Adjusted variance of the sums, relative to the components.
     """
 
     table: pd.DataFrame
@@ -340,7 +342,7 @@ def alpha(C: np.ndarray) -> float:
 def one_factor(R: np.ndarray) -> np.ndarray:
     """Return the loadings, shape (c,), of the common factor that leaves the smallest residual correlations.
 
-    Communalities are those of the first eigenvector, until they no longer change; they are at most one.
+    The communalities, at most one, are computed from the first eigenvector until they converge.
     """
     off = R - np.diag(np.diag(R))
     h = 1.0 - 1.0 / np.diag(np.linalg.pinv(R)).clip(min=1.0)  # squared multiple correlations
@@ -356,14 +358,14 @@ def one_factor(R: np.ndarray) -> np.ndarray:
 
 
 def omega(R: np.ndarray) -> float:
-    """Return the share of the variance of a sum that one common factor explains; NaN for few variables."""
+    """Return the share of a sum's variance that one common factor explains; NaN below three variables."""
     if len(R) < MIN_ROWS:
         return np.nan
     return float(one_factor(R).sum() ** 2 / R.sum())
 
 
 def raw_units(data: Data, used: np.ndarray) -> np.ndarray | None:
-    """Return the factors that turn the (scaled) variables into the units of the data; None if unknown."""
+    """Return the factors that convert (scaled) variables to the units of the data; None if unknown."""
     if data.standard is not None:
         return np.asarray(data.standard.scale[used])
     divisors = np.ones(data.op.p) if data.divisors is None else data.divisors
@@ -374,7 +376,7 @@ def raw_units(data: Data, used: np.ndarray) -> np.ndarray | None:
 
 
 def numbers(state: FitState, data: Data) -> ScaleNumbers:
-    """Return the scales of a fit: every nonzero loading counts with its sign."""
+    """Return the statistics of the scales of a fit, in which nonzero loadings are replaced by their signs."""
     op, names = data.op, state.spec.columns.to_flat_index()
     used = np.flatnonzero(state.V.any(axis=1))
     S, V = op.block(used) * op.unit**2, state.V[used]
@@ -414,7 +416,7 @@ def numbers(state: FitState, data: Data) -> ScaleNumbers:
 
 
 def item_rest(C: np.ndarray, i: int) -> float:
-    """Return the correlation of variable i with the sum of the others; NaN for one variable."""
+    """Return the correlation of variable i with the sum of the other variables; NaN for one variable."""
     if len(C) < 2:
         return np.nan
     covariance_with_rest = np.delete(C[i], i).sum()

@@ -37,7 +37,7 @@ class Outliers(Picklable, Summary):
 
     @property
     def cells(self) -> pd.DataFrame:
-        """The outlying cells, those with the largest z first.
+        """The outlying cells, in decreasing order of the absolute z.
 
         "row" and "variable" are labels, and "position" is the number of the row, from 0. "value" is the value
         in the data, and "used" the value that the fit uses. "z" is the distance from the middle of the column

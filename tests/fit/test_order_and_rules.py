@@ -286,7 +286,7 @@ def test_what_cannot_be_meant_is_refused():
         ({"method": "gpower-l1", "start": np.ones((3, 2))}, r"shape \(3, 2\).*shape \(13, 2\)"),
         ({"method": "gpower-l1", "start": np.zeros((13, 2))}, "column of zeros"),
         ({"method": "gpower-l1", "start": np.full((13, 2), np.nan)}, "infinite"),
-        ({"method": "bcd-l0", "start": "ones"}, "all would start equal"),
+        ({"method": "bcd-l0", "start": "ones"}, "would have the same start"),
     ]
     for options, message in cases:
         with pytest.raises(OptionError, match=message):

@@ -194,14 +194,14 @@ def test_the_data_of_the_fit_are_accepted(tmp_path, kind):
 def test_other_data_are_refused(tmp_path, kind, change):
     X = _data(kind)
     loaded = _loaded(tmp_path, X, FITS[kind])
-    with pytest.raises(DataError, match="not those of the fit"):
+    with pytest.raises(DataError, match="different from the fit"):
         loaded.bootstrap(4, data=change(X, "e"), rng=1)
 
 
 def test_a_column_of_small_variance_is_compared(tmp_path):
     """Its variance is 1e-12 of the largest one, but has its own digits."""
     X = _frame()
-    with pytest.raises(DataError, match="not those of the fit"):
+    with pytest.raises(DataError, match="different from the fit"):
         _loaded(tmp_path, X, {"scale": False}).bootstrap(4, data=_doubled(X, "c"), rng=1)
 
 
@@ -214,8 +214,8 @@ def test_a_fit_that_scaled_its_covariance_matrix_takes_this_matrix_or_its_correl
     for data in (S, _frame().corr()):
         pd.testing.assert_frame_equal(loaded.stability(4, data=data, rng=1).frequency, wanted)
     assert "(4 draws" in str(loaded.bootstrap(4, data=S, rng=1))
-    with pytest.raises(DataError, match="not those of the fit"):
+    with pytest.raises(DataError, match="different from the fit"):
         loaded.stability(4, data=_drawn(_frame(), "d").cov())
     sp.spca_cov(S, 2, 3, n_obs=60, scale=False).save(tmp_path / "other.spca")
-    with pytest.raises(DataError, match="variances of data are not those of the fit"):
+    with pytest.raises(DataError, match="variances of data are different from the fit"):
         sp.load(tmp_path / "other.spca").stability(4, data=_frame().corr())

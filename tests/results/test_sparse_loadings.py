@@ -294,7 +294,7 @@ def test_a_fit_from_a_file_draws_what_the_fit_draws(wine, tmp_path):
     with pytest.raises(NoRowsError, match=r"give bootstrap\(data=\.\.\.\)"):
         again.bootstrap(5)
     pd.testing.assert_frame_equal(again.bootstrap(5, data=wine).table, fit.bootstrap(5).table)
-    with pytest.raises(DataError, match="not those of the fit"):
+    with pytest.raises(DataError, match="different from the fit"):
         again.bootstrap(5, data=wine * 2)
     with pytest.raises(DataError, match="in another order"):
         again.bootstrap(5, data=wine.iloc[::-1])
