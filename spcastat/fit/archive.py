@@ -210,7 +210,7 @@ def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
     OptionError
         If `path` is not a path, or does not name a file.
     FileError
-        For another suffix, with which other programs would misread the file.
+        If the suffix is not allowed, since other programs would then misread the file.
     """
     target = as_path(path)
     if not target.name:

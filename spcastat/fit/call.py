@@ -229,7 +229,7 @@ _DRAWS_ADVICE = "the number of draws is n_draws="
 _TESTS_NEED_NO_FIT = (
     "it chooses the number of components without fitting any; leave it out, or give it to choose()"
 )
-#: (function, argument) -> advice, if it differs from that in ARGUMENTS.
+#: (function, argument) -> advice that differs from the advice in ARGUMENTS.
 RENAMED = {
     **{
         (function, name): _DRAWS_ADVICE

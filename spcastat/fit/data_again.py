@@ -1,4 +1,4 @@
-"""The data of a fit from a file, given again: they are read as before and compared with its moments."""
+"""The data of a fit from a file, given again, and their comparison with the moments of the fit."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _rows_again(state: FitState, table: Any) -> RowData:
 
 
 def require_same_moments(state: FitState, data_again: Data) -> None:
-    """Raise DataError unless centre, scale and moments equal those of the fit, up to rounding.
+    """Raise DataError unless centre, scale and moments equal the values of the fit, up to rounding.
 
     The moments are the variances of the variables and their covariances with the scores of the fit. The
     variances alone are not enough, since they are the same for any scaled data.

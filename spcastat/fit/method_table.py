@@ -621,8 +621,8 @@ CONFLICTS = (
     Conflict(
         "deflation",
         _orthogonal_scores,
-        "orth=True and deflation={deflation} were given; orthogonal scores are what deflation='schur' gives, "
-        "so leave one of them out.",
+        "orth=True and deflation={deflation} were given, but orthogonal scores need deflation='schur'; "
+        "leave one of them out.",
     ),
     Conflict(
         "objective",

@@ -407,7 +407,7 @@ def exponent(value: Any, k: int, p: int) -> float:
 
 
 def norms(value: Any, k: int, p: int) -> tuple[float, ...]:
-    """Return the l1 norms of k components of unit length; rounding may exceed the largest possible one."""
+    """Return the l1 norms of k components of unit length; rounding may exceed the largest possible norm."""
     limit = float(np.sqrt(p))
     numbers = [real_number("t", norm, 1.0, limit * (1.0 + 1e-12)) for norm in each("t", value, k)]
     return tuple(min(number, limit) for number in numbers)
@@ -773,7 +773,7 @@ def can_be_constrained(p: int, k: int) -> bool:
     return p <= GRAM_LIMIT and k <= SEQUENTIAL
 
 
-# --- what can be fitted ---------------------------------------------------------------------------
+# --- requirements of fits -------------------------------------------------------------------------
 
 
 def data_for(data: Data, plan: Plan, k: int) -> Data:

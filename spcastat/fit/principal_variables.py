@@ -108,8 +108,8 @@ def requested(function: str, data: Data, arguments: Mapping[str, Any]) -> KeepRe
     get, p, columns = arguments.get, data.p, data.columns
     if p > MOST_VARIABLES:
         raise OptionError(
-            f"{p:,} variables were given; {function}() takes at most {MOST_VARIABLES:,}, whose covariance "
-            "matrix fits into memory. Leave out those of smallest variance first."
+            f"{p:,} variables were given; {function}() accepts at most {MOST_VARIABLES:,}, whose covariance "
+            "matrix fits into memory. Leave out the variables of smallest variance first."
         )
     k = None if get("k") is None else whole_number("k", get("k"), 1, error=ComponentsError)
     require_components(k or 1, p)

@@ -598,7 +598,7 @@ class Bootstrapped:
     imputed_variances : ndarray of shape (M, k), or None
         Variances of the scores of the fit's components in each imputation.
     imputation_share : ndarray of shape (m,), or None
-        The share of the imputations whose own fit selects the variable.
+        The share of the imputations whose fit selects the variable.
     rows : int or None
         For imputations, the number of rows, clusters or blocks that are drawn independently.
     """
@@ -765,7 +765,7 @@ class Tested:
     notice: str = ""
 
 
-# --- what a fit shows ------------------------------------------------------------------------------
+# --- the inference that fits show ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

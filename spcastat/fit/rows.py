@@ -348,7 +348,7 @@ def residuals(state: FitState, data: Data | None) -> pd.DataFrame:
 
 
 def diagnostics(state: FitState, data: Data | None) -> pd.DataFrame:
-    """Return T2 and Q of the rows of the fit, n x 2; n x 5 with the table of rows of a robust fit.
+    """Return T2 and Q of the rows of the fit, n x 2, or n x 5 with the table of rows of a robust fit.
 
     With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` the values of
     incomplete rows are NaN.

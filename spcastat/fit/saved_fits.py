@@ -109,9 +109,9 @@ def unpack_index(packed: Mapping[str, Any], arrays: Mapping[str, np.ndarray], si
     Raises
     ------
     FileError
-        For another size.
+        If the number of labels differs from `size`.
     Exception
-        If pandas refuses the labels.
+        If pandas does not accept the labels.
     """
     if "levels" in packed:
         return pd.MultiIndex.from_arrays([unpack_index(label, arrays, size) for label in packed["levels"]])

@@ -325,7 +325,7 @@ class ScaleNumbers:
         Columns "component", "key", "term", "r_rest", "r_other" and "other", one row per variable of a
         component.
     kept_share : float
-        Adjusted variance of the sums, relative to the components.
+        Adjusted variance of the sums, relative to the adjusted variance of the components.
     """
 
     table: pd.DataFrame

@@ -1,1 +1,1 @@
-"""Data of a fit: rows that were read and standardised, or a covariance matrix; draws and noise of rows."""
+"""Data of a fit: standardised rows or a covariance matrix; draws of rows, and simulated noise."""

@@ -1,4 +1,4 @@
-"""Rows in chunks as the data of a fit: one pass for the moments, and a random sample for what draws rows."""
+"""Rows in chunks as the data of a fit: one pass for moments, and a random sample for resampling."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from spcastat.streams.operator import StreamRows
 #: The message for mixed data that are not in memory.
 MIXED_IN_CHUNKS = (
     "scale='mixed' was given for data that are read in chunks; it needs all rows in memory. "
-    "Give a DataFrame, as pd.read_csv(path) makes it, or one of a sample of the rows."
+    "Give a DataFrame, such as pd.read_csv(path), or a DataFrame with a sample of the rows."
 )
 
 
@@ -50,7 +50,7 @@ class ChunkData(Data):
     ----------
     stream : Stream
     center, scale
-        As :func:`column_values` and :func:`scale_of` return them.
+        The centre and scale, as returned by :func:`column_values` and :func:`scale_of`.
     """
 
     stream: Stream
@@ -61,14 +61,14 @@ class ChunkData(Data):
 
     @classmethod
     def read(cls, source: Source, options: Mapping[str, Any]) -> ChunkData:
-        """Return rows in chunks; `options` are those of `spcastat.rows`. Only the first chunk is read."""
+        """Return rows in chunks, with the options of `spcastat.rows`; only the first chunk is read."""
         reading, scaling = split_options(options)
         if is_mixed(options):
             raise errors.OptionError(MIXED_IN_CHUNKS)
         if checked_robust(scaling.pop("robust", False)):
             raise errors.OptionError(
-                f"robust={options['robust']!r} was given with rows in chunks, and needs them in memory. "
-                "Give a table that fits into memory, such as a sample, and transform the rows by its fit."
+                f"robust={options['robust']!r} was given with rows in chunks, but needs them in memory. "
+                "Give a table that fits into memory, such as a sample, and transform the rows with its fit."
             )
         stream = source.stream(reading)
         refuse_long_imputations(stream.spec.columns)
@@ -129,7 +129,7 @@ class ChunkData(Data):
 
     @property
     def size(self) -> str:
-        return f"{self.title}, {plural(self.p, 'variable')}"  # without a pass
+        return f"{self.title}, {plural(self.p, 'variable')}"  # needs no pass
 
     @property
     def passes(self) -> int:
@@ -159,13 +159,13 @@ class ChunkData(Data):
     def out_of_core(self) -> bool:
         return True
 
-    # --- questions of analyses ---------------------------------------------------------------------
+    # --- requests of analyses ----------------------------------------------------------------------
 
     def for_method(self, method: str) -> ChunkData:
         if method:
             raise errors.NoRowsError(
-                f"This method works on the rows, and the rows of {self.title} are read in chunks: use a "
-                "method that takes 'data or covariance' (spcastat.methods()), or fit rows that fit into "
+                f"This method needs rows in memory, and the rows of {self.title} are read in chunks: use a "
+                "method that accepts 'data or covariance' (spcastat.methods()), or fit rows that fit into "
                 "memory, such as a sample."
             )
         return self
@@ -224,7 +224,7 @@ class ChunkData(Data):
 
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
         weights = np.ones(1)
-        if not self.stream.local:  # the order of the rows is not known: means of the columns
+        if not self.stream.local:  # rows are in unknown order, so means of columns are compared
             return self.standard.mean[self.columns.get_indexer(columns)], weights
         factors = column_factors(self.columns, columns)
         blocks = self.stream.blocks("comparison of the rows")
@@ -254,10 +254,10 @@ class ChunkData(Data):
         scaling = _scaling_of(self.stream, split_options(options)[1])
         return replace(self, options=options, warns=False, **scaling)
 
-    # --- whether they are as they were -------------------------------------------------------------
+    # --- comparison with the original --------------------------------------------------------------
 
     def require_unchanged(self) -> None:
-        self.stream.reduce(Nothing, "comparison with the fit")  # raises if the number of rows has changed
+        self.stream.reduce(Nothing, "comparison with the fit")  # raises if the number of rows changed
 
     def spare(self, path: Path) -> None:
         self.stream.spare(path)
@@ -281,8 +281,8 @@ def _scaling_of(stream: Stream, scaling: Mapping[str, Any]) -> dict[str, Any]:
 def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, Operator, Tally]:
     """Return centre and scale, the operator, and the counts of a pass.
 
-    If squares of the values overflow or underflow, two more passes are made: for the largest values of the
-    columns, and for the sums of the columns divided by these.
+    If squares of the values overflow or underflow, two additional passes compute the largest values of the
+    columns, and the sums of the columns divided by these values.
     """
     columns = stream.spec.columns
     p = len(columns)
@@ -314,7 +314,7 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
 # --- a sample of chunks --------------------------------------------------------------------------
 
 
-#: Largest number of rows of a sample, and of its values, if they are dense.
+#: Largest number of rows in a sample, and largest number of values in a dense sample.
 SAMPLE_ROWS, SAMPLE_CELLS = 50_000, 64_000_000
 
 
@@ -328,7 +328,7 @@ class SampledRows:
     Attributes
     ----------
     keys : ndarray of uint64, shape (m,)
-        Ascending.
+        The keys of the rows drawn so far, in ascending order.
     X : ndarray or scipy.sparse CSR array of shape (m, p), or None
         The rows drawn so far.
     weights : ndarray of shape (m,), or None
@@ -360,7 +360,7 @@ class SampledRows:
             self._join(sample.keys, sample.X, sample.weights, self._capacity(sample.X))
 
     def _capacity(self, X: Any) -> int:
-        """Return the largest number of rows of a sample of such rows."""
+        """Return the largest number of rows in a sample of rows like X."""
         return self.size if is_sparse(X) else min(self.size, max(SAMPLE_CELLS // X.shape[1], 2))
 
     def _join(self, keys: np.ndarray, X: Any, weights: np.ndarray | None, size: int) -> None:

@@ -1,10 +1,10 @@
-"""Robust rows: outlying cells are pulled in, column by column, and rows with far scores get no weight.
+"""Robust cleaning: outlying cells of each column are pulled in, and rows with far scores have weight zero.
 
-Cells are judged as in :mod:`spcastat.linalg.wrapping`. Rows are judged by the scores of as many principal
-components of the cells pulled in as the fit has, rotated by varimax. A row far out in one of them counts as
-an outlier unless the scores predict its cells as well as those of the other rows (good leverage), as in
-ROSPCA: Hubert, Reynkens, Schmitt and Verdonck (2016), Sparse PCA for high-dimensional data with outliers,
-Technometrics 58. Residuals are those of the regression of the cells on the scores.
+Cells are judged as in :mod:`spcastat.linalg.wrapping`. Rows are judged by their scores on principal
+components of the rows with cells pulled in, rotated by varimax, with the number of components of the fit. A
+row with a far score is an outlier unless the scores predict its cells as well as the cells of other rows
+(good leverage), as in ROSPCA: Hubert, Reynkens, Schmitt and Verdonck (2016), Sparse PCA for high-dimensional
+data with outliers, Technometrics 58. Residuals are from the regression of the cells on the scores.
 """
 
 from __future__ import annotations
@@ -36,39 +36,43 @@ from spcastat.linalg.wrapping import (
 
 @dataclass(frozen=True)
 class OutlierTuning:
-    """Constants by which rows and cells are judged; benchmarks/results/robust.md shows the effect.
+    """Constants of the rules for outlying rows and cells; benchmarks/results/robust.md shows their effect.
 
     Attributes
     ----------
     far : float
-        Rows with a score further than so many scales from its location are far: of normal rows 1 in 16,000
-        for each component. At 3.5 real rows with good leverage are left out; at 4.5 clusters 4 standard
-        deviations out are found in 20 % fewer of 12 to 20 simulated sets.
+        Rows are far if a score differs from its location by more than this number of scales; this applies to
+        1 in 16,000 normal rows for each component. With 3.5, real rows with good leverage are left out; with
+        4.5, clusters at a distance of 4 standard deviations are found in 20 % fewer of 12 to 20 simulated
+        sets.
     too_small, chosen_at : float
-        The mean scale of n normal values is about 1 - 4 / n of that of many (.848, .887, .911, .936, .956 and
-        .977 for n = 20, 30, 43, 60, 100 and 200, by 4000 columns each). Distances of fewer than 100 rows are
-        divided by 1 + 4 / n, relative to its value at 100, for which `far` was chosen.
+        The mean scale of n normal values is about 1 - 4 / n times the scale of many values (.848, .887, .911,
+        .936, .956 and .977 for n = 20, 30, 43, 60, 100 and 200, from 4000 columns each). Distances of fewer
+        than 100 rows are divided by 1 + 4 / n, relative to its value at n = 100, for which `far` was chosen.
     cell_limit : float
-        Cells enter the scores by which rows are judged up to this z, so that one bad cell does not condemn a
-        row.
+        Cells are clipped at this z in the scores that judge rows, so that a single bad cell does not make its
+        row an outlier.
     rounds : int
-        Rows are left out in at most so many rounds; rows of a Cauchy distribution need up to six (60 sets).
+        Largest number of rounds in which rows are left out; rows from a Cauchy distribution need up to six
+        (60 sets).
     negligible : float
-        A round that leaves out a smaller share of the rows is the last, and cells are not judged again: it
-        moves no order statistic by more than this share, which is .0013 standard deviations at a normal
-        median.
+        A round that leaves out at most this share of the rows is the last, and cells are not judged again: it
+        changes the rank of no order statistic by more than this share, which corresponds to .0013 standard
+        deviations at the median of a normal distribution.
     in_line : float
-        Rows left out whose residuals are below this normal quantile of those of the other rows are taken
-        back.
+        Rows that were left out are included again if their residuals are below this normal quantile of the
+        residuals of the other rows.
     rows_required, rows_reliable : int
-        Fewest rows, and fewest without a warning: locations and scales come from half of them.
+        Smallest number of rows, and smallest number without a warning: locations and scales are computed from
+        half of the rows.
     group : float
-        More rows left out, or cells pulled in, than this share may be groups. Of the cells of clean real
-        tables 1.6 to 6.9 % are pulled in; of glass fragments of six kinds 13.7 %.
+        If a larger share of the rows is left out, or of the cells pulled in, these may be groups rather than
+        outliers. In clean real tables 1.6 to 6.9 % of the cells are pulled in; in a table of glass fragments
+        of six kinds, 13.7 %.
     named_columns : int
-        So many columns are named in a warning.
+        Number of columns that a warning names.
     components : int
-        Largest number of components by which rows are judged if the number of components is not known.
+        Largest number of components used to judge rows if the number of components of the fit is not known.
     """
 
     far: float = 4.0
@@ -90,16 +94,16 @@ OUTLIERS = OutlierTuning()
 
 @dataclass(frozen=True, eq=False)
 class Cleaner:
-    """How rows are cleaned.
+    """The options of cleaning, and the methods that clean rows.
 
     Attributes
     ----------
     cells, rows : bool
         Whether cells are pulled in, and whether rows are left out.
     components : int or None
-        Number of components by which rows are judged; None counts the variances above the mean.
+        Number of components used to judge rows; None uses the number of variances above the mean.
     divisor : bool or ndarray of shape (p,)
-        What the columns are divided by: their standard deviations (True), one (False), or numbers.
+        The divisors of the columns: their standard deviations (True), one (False), or given numbers.
     """
 
     cells: bool
@@ -108,9 +112,9 @@ class Cleaner:
     divisor: bool | np.ndarray = True
 
     def units(self, X: np.ndarray, z: np.ndarray, wrapping: Wrapping, weights: np.ndarray) -> Any:
-        """Return the standard deviations of cleaned columns as they are scaled, for columns of unit variance.
+        """Return the standard deviations of the cleaned and scaled columns; 1.0 if scaled to unit variance.
 
-        `X` has the rows as given, and `z` their cells standardised.
+        `X` contains the rows as given, and `z` the standardised cells.
         """
         if self.divisor is True:
             return 1.0
@@ -132,7 +136,7 @@ class Cleaner:
         wrapping_of: Callable[[np.ndarray, np.ndarray | None], Wrapping],
         bend: float | None = None,
     ) -> Cleaning:
-        """Return the outlying cells and rows; cells are judged with `bend`, or the one that they call for."""
+        """Return the outlying cells and rows; by default the cells themselves determine `bend`."""
         has_weight = np.ones(len(X), dtype=bool) if weights is None else weights > 0
 
         def judge(is_kept: np.ndarray) -> _Judgement:
@@ -173,7 +177,7 @@ class Cleaner:
 
 @dataclass(frozen=True, eq=False)
 class _Judgement:
-    """Rows kept, and how the cells and rows are judged with them."""
+    """The rows kept, and the limits for cells and rows computed from these rows."""
 
     is_kept: np.ndarray
     wrapping: Wrapping
@@ -185,7 +189,7 @@ class _Judgement:
         return self.is_kept & (self.scores.distance <= OUTLIERS.far)
 
     def with_rows(self, is_kept: np.ndarray, judge: Callable[[np.ndarray], _Judgement]) -> _Judgement:
-        """Return the same with other rows kept, judged again unless they are nearly the same."""
+        """Return the judgement with other rows kept, recomputed unless nearly the same rows are kept."""
         if (is_kept != self.is_kept).sum() <= OUTLIERS.negligible * len(is_kept):
             return replace(self, is_kept=is_kept)
         return judge(is_kept)
@@ -196,8 +200,8 @@ def _without_far_rows(
 ) -> tuple[_Judgement, bool, int]:
     """Leave out far rows until there are none.
 
-    Also return whether none is far in the end, and the number of far rows if they are more than half: all
-    rows are then kept, since they may be in groups.
+    Also return whether no far rows remain, and the number of far rows if they are more than half of the rows.
+    In this case all rows are kept, since the rows may be in groups.
     """
     judgement, half = start, start.is_kept.sum() / 2
     for _ in range(OUTLIERS.rounds):
@@ -215,7 +219,7 @@ def _without_far_rows(
 def _with_rows_in_line(
     judgement: _Judgement, has_weight: np.ndarray, judge: Callable[[np.ndarray], _Judgement]
 ) -> _Judgement:
-    """Take back rows left out that the scores predict as well as the others."""
+    """Include rows again that were left out but are predicted by the scores as well as other rows."""
     out = np.flatnonzero(has_weight & ~judgement.is_kept)
     back = judgement.is_kept.copy()
     back[out] = judgement.scores.in_line(judgement.is_kept, out)
@@ -224,30 +228,30 @@ def _with_rows_in_line(
 
 @dataclass(frozen=True, eq=False)
 class Cleaning:
-    """Outlying cells and rows, with what is needed to clean other rows.
+    """Outlying cells and rows, with the information needed to clean other rows.
 
     Attributes
     ----------
     wrapping : Wrapping
-        How cells are judged.
+        The transformation and limits of cells.
     kept : ndarray of bool, shape (n,)
-        Rows that have a weight.
+        Whether each row has a positive weight.
     distance : ndarray of shape (n,)
-        The largest robust distance of a score; further than `OutlierTuning.far` is far.
+        The largest robust distance of a score of each row; the row is far if it exceeds `OutlierTuning.far`.
     places : ndarray of int, shape (m, 2)
         Row and column of the cells beyond the bend of `wrapping`, in all rows.
     values, z : ndarray of shape (m,)
-        Their values in the data, and standardised.
+        The values of these cells in the data, and their standardised values.
     cells, rows : bool
         Whether cells are pulled in, and whether rows are left out.
     components : int
-        Number of components by which rows were judged.
+        Number of components used to judge rows.
     known : int
-        Number of cells of the rows kept, without missing values.
+        Number of cells in the rows kept, excluding missing values.
     grouped : int
-        If more than half of the rows were far, so that all were kept, the number of those; otherwise 0.
+        The number of far rows if they were more than half, so that all rows were kept; otherwise 0.
     settled : bool
-        Whether no further row was far after the last round.
+        Whether no far rows remained after the last round.
     """
 
     wrapping: Wrapping
@@ -265,12 +269,12 @@ class Cleaning:
 
     @property
     def option(self) -> bool | str:
-        """The value of `robust` that gave this."""
+        """The value of the option `robust`."""
         return True if self.cells and self.rows else "cells" if self.cells else "rows"
 
     @property
     def replaced_cells(self) -> np.ndarray:
-        """Row and column of the cells that are replaced by the middle of their column, shape (c, 2)."""
+        """Rows and columns of the cells that are replaced by the middle of their column, shape (c, 2)."""
         return self.places[(np.abs(self.z) >= END) & self.cells]
 
     def cleaned(self, X: np.ndarray) -> np.ndarray:
@@ -278,7 +282,7 @@ class Cleaning:
         return self.wrapping.cleaned(X) if self.cells else X
 
     def weights_of(self, weights: np.ndarray | None) -> np.ndarray | None:
-        """Return weights that are zero for rows left out; None if all rows have the weight one."""
+        """Return weights that are zero for rows left out; None if all rows have weight one."""
         if self.kept.all():
             return weights
         return np.where(self.kept, 1.0 if weights is None else weights, 0.0)
@@ -290,24 +294,24 @@ class Cleaning:
 
     @property
     def pulled(self) -> int:
-        """Number of outlying cells of the rows kept."""
+        """Number of outlying cells in the rows kept."""
         return int(self.among_kept.sum())
 
     @property
     def emptied(self) -> int:
-        """Number of cells of the rows kept that are beyond END, and so count as the middle."""
+        """Number of cells beyond END in the rows kept, which are replaced by the middle of their column."""
         return int((self.among_kept & (np.abs(self.z) >= END)).sum())
 
     @property
     def left_out(self) -> np.ndarray:
-        """Places of the rows left out, the furthest first."""
+        """Places of the rows left out, in decreasing order of distance."""
         out = np.flatnonzero(~self.kept)
         return out[np.argsort(-self.distance[out], kind="stable")]
 
 
 @dataclass(frozen=True, eq=False)
 class CleaningStandardisation(Standardisation):
-    """The transformation of rows whose outlying cells are pulled in first, by `wrapping`."""
+    """A standardisation that first pulls in outlying cells by `wrapping`."""
 
     wrapping: Wrapping
 
@@ -327,14 +331,15 @@ class CleaningStandardisation(Standardisation):
 
 
 def few_rows_factor(n: float) -> float:
-    """Return by what distances of n rows are divided, since scales of few rows are too small."""
+    """Return the divisor of distances of n rows, since scales computed from few rows are too small."""
     return max((1.0 + OUTLIERS.too_small / n) / (1.0 + OUTLIERS.too_small / OUTLIERS.chosen_at), 1.0)
 
 
 def _axes(W: np.ndarray, weights: np.ndarray, count: int | None) -> np.ndarray:
     """Return the leading principal axes of rows, rotated by varimax, shape (p, k).
 
-    By default as many as have a variance above the mean, at most `OutlierTuning.components`.
+    By default the number of axes is the number of variances above the mean, at most
+    `OutlierTuning.components`.
     """
     share = weights / weights.sum()
     W -= share @ W
@@ -354,7 +359,7 @@ def _axes(W: np.ndarray, weights: np.ndarray, count: int | None) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _RowScores:
-    """Scores of rows by which they are judged, from cells pulled in to a limit; NaN counts as the middle.
+    """Scores that judge the rows, from cells clipped at a limit; NaN is replaced by the middle.
 
     Attributes
     ----------
@@ -404,10 +409,10 @@ class _RowScores:
         return cls(cells, values, distance, weights)
 
     def in_line(self, is_kept: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-        """Return which candidates, given by their places, the scores predict as well as the rows kept.
+        """Return a mask of `candidates` (places of rows) that the scores predict as well as the rows kept.
 
-        Residuals of more than MOST_VALUES rows are represented by those of as many rows, equally spaced in
-        the order of the distances.
+        With more than MOST_VALUES rows, the residuals of this number of rows are used, equally spaced in the
+        order of the distances.
         """
         if not len(candidates):
             return np.zeros(0, dtype=bool)
@@ -433,13 +438,13 @@ class _RowScores:
 
 
 def cleaner_of(robust: bool | str, components: int | None, scale: Any) -> Cleaner:
-    """Return how rows are cleaned, from the options `robust` and `scale` and the number of components."""
+    """Return the cleaner for the options `robust` and `scale` and the number of components."""
     divisor = scale if isinstance(scale, bool | np.ndarray) else True
     return Cleaner(robust != "rows", robust != "cells", components, divisor)
 
 
 def require_cleanable(matrix: Any, robust: bool | str, adjusted: bool) -> None:
-    """Raise an error for rows whose cells and rows cannot be judged, naming what to do."""
+    """Raise an error, with advice, for data whose cells and rows cannot be judged."""
     option = f"robust={robust!r}"
     if is_sparse(matrix):
         raise errors.OptionError(
@@ -463,13 +468,13 @@ def require_columns(cleaning: Cleaning, robust: bool | str) -> None:
     """Raise DataError if no column can be judged."""
     if cleaning.wrapping.plain.all():
         raise errors.DataError(
-            f"robust={robust!r} leaves every column as it is, since each has at most 5 different values, or "
+            f"robust={robust!r} changes no column, since each has at most 5 different values, or "
             "its lowest or highest value in at least 30 % of the rows. Leave robust out."
         )
 
 
 def warn_of(cleaning: Cleaning, robust: bool | str, row_count: int, columns: pd.Index) -> None:
-    """Warn of few rows, of rows or cells in groups, and of rows that were still far in the last round."""
+    """Warn about few rows, rows or cells in groups, and rows that are still far after the last round."""
     n, out = len(cleaning.kept), int((~cleaning.kept).sum())
     if n < OUTLIERS.rows_reliable:
         warn(
@@ -495,7 +500,7 @@ def warn_of(cleaning: Cleaning, robust: bool | str, row_count: int, columns: pd.
         _warn_of_many_cells(cleaning, columns)
     if not cleaning.settled:
         warn(
-            f"Rows were left out in {OUTLIERS.rounds} rounds, and some of the others are still far: see "
+            f"Rows were left out in {OUTLIERS.rounds} rounds, and some of the other rows are still far: see "
             "fit.robust.rows; robust='cells' keeps all rows.",
             errors.ConvergenceWarning,
         )

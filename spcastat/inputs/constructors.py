@@ -1,4 +1,4 @@
-"""The constructors of data, `rows` and `covariance`, which declare and document the options of data."""
+"""The constructors of data, `rows` and `covariance`, which define and document the options of data."""
 
 from __future__ import annotations
 
@@ -53,58 +53,57 @@ def rows(
 
     After ``d = sp.rows(df, scale=True, clusters="school")`` the call ``sp.spca(d, k=3, card=5)`` is
     equivalent to ``sp.spca(df, k=3, card=5, scale=True, clusters="school")``, and ``sp.choose(d)`` uses the
-    same rows and options. ``d.changed(na="drop")`` has other options.
+    same rows and options. ``d.changed(na="drop")`` returns the data with other options.
 
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
-        Rows are observations and columns are variables; the data are not modified. The first positional
-        argument, or ``data=``. They may also be the name of a file (.csv, .parquet, .sav, .dta): text of up
-        to 100 MB and Parquet of up to 500 MB are read as a data frame, larger files and other large data in
-        chunks.
+        The data, with observations as rows and variables as columns, as the first argument or ``data=``; they
+        are not modified. The name of a file (.csv, .parquet, .sav, .dta) is also accepted: text files of up
+        to 100 MB and Parquet files of up to 500 MB are read as a data frame, larger files and other large
+        data in chunks.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
         Multiple imputations of one table, in place of `data`: frames with the same rows and columns, or the
         long format of mice. Covariance matrices are averaged; intervals follow Rubin's rules.
     formula : str, optional
-        One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``; also the first argument if the table is
-        given as ``data=``. Components of ``"~ . | age + C(subject)"`` are computed from the residuals of the
-        regression on the covariates after the bar. A formula is run as code, so do not use untrusted
-        formulas.
+        A one-sided formula, such as ``"~ a + b + log(c)"`` or ``"~ . - id"``. It may be the first argument if
+        the table is given as ``data=``. With ``"~ . | age + C(subject)"``, components are computed from the
+        residuals of the regression on the covariates after the bar. A formula is run as code, so do not use
+        untrusted formulas.
     scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
         Whether to divide columns by their standard deviations (ddof = 1); an array gives other divisors, in
         the units of the columns. "blocks" gives blocks of variables equal weight, see `blocks`; "mixed" also
         accepts factors. By default columns are not scaled, with a warning if their variances differ by a
         factor of more than 10,000; ``scale=False`` gives no warning.
     na : {"raise", "drop", "em", "pairwise"}
-        Missing values. "raise": raise an error. "drop": omit incomplete rows. "em": estimate covariances by
-        EM for probabilistic PCA of rank `k_em`, or impute numbers and levels with ``scale="mixed"``.
-        "pairwise": compute each covariance from the rows in which both variables are observed; a score is
-        missing if a variable of its component is.
+        The treatment of missing values. "raise" raises an error, and "drop" omits incomplete rows. "em"
+        estimates covariances by EM for probabilistic PCA of rank `k_em`, or imputes numbers and levels with
+        ``scale="mixed"``. "pairwise" computes each covariance from the rows in which both variables are
+        observed; a score is missing if a variable of its component is missing.
     weights : str or array-like of shape (n,), optional
         Nonnegative weights of the rows. A string names a column, which is then not used as a variable.
     weights_are : {"frequency", "sampling"}
-        "frequency": a row of weight 2 counts as two rows. "sampling": survey weights, which are divided by
-        their mean.
+        The kind of weights. With "frequency", a row of weight 2 counts as two rows; "sampling" means survey
+        weights, which are divided by their mean.
     clusters, strata : str or array-like of shape (n,), optional
-        Labels of the rows that belong together (a person, school, plate or day), and of the strata from which
-        they were sampled: a column, which is then not used as a variable, or one label for each row. They do
-        not change the loadings; resampling draws whole clusters.
+        Labels of the clusters of rows that belong together (such as a person, school, plate or day), and of
+        the strata from which they were sampled: the name of a column, which is then not used as a variable,
+        or one label for each row. They do not change the loadings; resampling draws whole clusters.
     block_length : int or "auto", optional
-        For rows in time order: the number of successive rows in a block, for resampling by blocks. "auto"
-        is the rule of Politis and White (2004; corrected 2009) for the scores of the first two principal
-        components.
+        The number of successive rows in a block, for resampling rows in time order by blocks. "auto" uses the
+        rule of Politis and White (2004; corrected 2009) for the scores of the first two principal components.
     robust : {False, True, "cells", "rows"}
-        True: cells far from the others of their column are pulled in, and rows whose scores are far from the
-        others get no weight. "cells" keeps all rows, and "rows" does not change cells. The user's table is
-        not changed. At least 20 rows in memory are needed. ``fit.robust`` lists the cells and rows;
-        docs/choosing_a_method.md describes the limits of the procedure.
+        With True, cells far from the other cells of their column are pulled in, and rows whose scores are far
+        from the other scores have weight zero. "cells" keeps all rows, and "rows" does not change cells. The
+        user's table is not changed. At least 20 rows in memory are needed. ``fit.robust`` lists the outlying
+        cells and rows; docs/choosing_a_method.md describes the limits of the procedure.
     center : bool or array-like of shape (p,)
         Whether to subtract the means of the columns (the default); an array gives other centres.
     blocks : mapping of name to list of labels, optional
-        The variables of each block for ``scale="blocks"`` (multiple factor analysis): every block has a first
-        eigenvalue of one. "raw blocks" omits the scaling of variables to unit variance.
+        The variables of each block for ``scale="blocks"`` (multiple factor analysis): every block is scaled
+        to a first eigenvalue of one. "raw blocks" omits the scaling of variables to unit variance.
     categorical : {"refuse", "dummy"}
-        Whether text and categories in a formula raise an error (the default) or become 0/1 columns.
+        Whether text and categories in a formula raise an error (the default) or are converted to 0/1 columns.
     context : mapping, optional
         Names other than columns that the formula may use; by default the names in the scope of the caller.
     codes : bool
@@ -114,21 +113,22 @@ def rows(
         :func:`correlation`; ``data.rename(columns=data.attrs["column_names_to_labels"])`` uses the variable
         labels of SPSS as names.
     k_em : int, optional
-        Rank of the EM model; the number of components of each fit by default.
+        Rank of the EM model; by default the number of components of each fit.
     passes : int, optional
-        For chunks with more than 3000 variables: largest number of passes over the data to compute dense PCA,
+        Largest number of passes over the data to compute dense PCA, for chunks with more than 3000 variables;
         4 by default, or 30 with `variance`.
 
     Returns
     -------
     Data
-        To be given as the first argument to `spca`, `spca_path`, `choose`, `choose_k`, `sparse_loadings`
-        and `spco`. The object is immutable: ``changed(**options)`` returns data with other options.
+        Data that can be passed as the first argument to `spca`, `spca_path`, `choose`, `choose_k`,
+        `sparse_loadings` and `spco`. The object is immutable: ``changed(**options)`` returns data with other
+        options.
 
     Raises
     ------
     SpcaError
-        As :func:`spca` does.
+        Raised as by :func:`spca`.
 
     Notes
     -----
@@ -162,14 +162,14 @@ def covariance(
 ) -> Data:
     """Read a covariance or correlation matrix once, for any number of fits, choices and tests.
 
-    ``d = sp.covariance(S, n_obs=180)``, then ``sp.spca_cov(d, k=3, card=5)`` or ``sp.choose(d)``. To
+    After ``d = sp.covariance(S, n_obs=180)``, call ``sp.spca_cov(d, k=3, card=5)`` or ``sp.choose(d)``. To
     compute correlations from rows, for example polychoric correlations, use :func:`correlation`.
 
     Parameters
     ----------
     S : DataFrame or array of shape (p, p)
-        Symmetric and positive semidefinite. The result of :func:`correlation` includes its kind and its
-        number of rows.
+        A symmetric and positive semidefinite matrix. A result of :func:`correlation` includes its kind and
+        its number of rows.
     n_obs : int, optional
         Number of rows from which the matrix was computed, for the summary and for resampling.
     scale : bool, "blocks" or "raw blocks", optional
@@ -181,22 +181,23 @@ def covariance(
     mean : array-like of shape (p,), optional
         Means of the variables, which ``transform(rows)`` needs.
     sd : array-like of shape (p,), optional
-        For a correlation matrix: standard deviations of the variables, by which ``transform(rows)`` divides
-        the centred rows; one by default. Needs `mean`. With ``scale=True`` the rows are also divided by the
-        square roots of the diagonal of `S`, so a covariance matrix needs `mean` only.
+        Standard deviations of the variables for a correlation matrix, by which ``transform(rows)`` divides
+        the centred rows; one by default. It needs `mean`. With ``scale=True`` the rows are also divided by
+        the square roots of the diagonal of `S`, so a covariance matrix needs only `mean`.
     given : list of labels, optional
-        Variables for which the others are adjusted (partial PCA): the components are those of
-        S_yy - S_yz S_zz^+ S_zy, or of the partial correlations if the diagonal of `S` is one.
+        Variables for which the other variables are adjusted (partial PCA): components are computed from
+        S_yy - S_yz S_zz^+ S_zy, or from the partial correlations if the diagonal of `S` is one.
     nearest : bool
         Whether to replace a matrix that is not positive semidefinite, as polychoric or pairwise correlations
-        may be, by the nearest one with the same variances (in the Frobenius norm of the correlations; Higham,
-        2002). The summary reports the change.
+        may be, by the nearest such matrix with the same variances (in the Frobenius norm of the correlations;
+        Higham, 2002). The summary reports the change.
 
     Returns
     -------
     Data
-        To be given as the first argument to `spca_cov`, `sparse_loadings_cov`, `spca_path`, `choose` and
-        `choose_k`. The object is immutable: ``changed(**options)`` returns data with other options.
+        Data that can be passed as the first argument to `spca_cov`, `sparse_loadings_cov`, `spca_path`,
+        `choose` and `choose_k`. The object is immutable: ``changed(**options)`` returns data with other
+        options.
 
     Raises
     ------
@@ -214,21 +215,21 @@ def covariance(
     return matrix_of("covariance", S, options)
 
 
-# --- their documentation elsewhere -------------------------------------------------------------------
+# --- shared entries of docstrings --------------------------------------------------------------------
 
 
-#: In docstrings of other functions: names of options that have the text of a constructor. It reads well, too.
-#: From Python 3.13 on docstrings have no indentation in common.
+#: A reference in the docstring of another function: names of options documented by a constructor. The
+#: reference is readable by itself. From Python 3.13 on, docstrings have no common indentation.
 _SHARED_OPTIONS = re.compile(r"(?m)^((?:    )?)([\w, ]+)\n\1    As for :func:`(rows|covariance)`\.$")
-#: An entry of a docstring: the line with its names, and its text.
+#: An entry of a docstring: the line with the names, and the text.
 _DOCUMENTED_OPTION = re.compile(r"(?m)^((?:    )?)(\w[\w, ]*) :.*(?:\n\1    .*)+")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def with_shared_entries(function: Function) -> Function:
-    """Insert in a docstring the entries of `rows()` and `covariance()` for options that it names as theirs.
+    """Replace references in a docstring by the entries of `rows()` and `covariance()` that they name.
 
-    Signatures stay as they are. Without docstrings (``python -OO``) nothing is done.
+    Signatures are not changed. Without docstrings (``python -OO``) nothing is done.
     """
     if function.__doc__ is not None:
         function.__doc__ = _SHARED_OPTIONS.sub(_entries, function.__doc__)
@@ -236,7 +237,7 @@ def with_shared_entries(function: Function) -> Function:
 
 
 def _entries(reference: re.Match[str]) -> str:
-    """Return the entries of a constructor that have one of the names to which a docstring refers."""
+    """Return the entries of a constructor for the options that a docstring refers to."""
     names = set(reference[2].split(", "))
     text = {"rows": rows, "covariance": covariance}[reference[3]].__doc__ or ""
     options = _DOCUMENTED_OPTION.finditer(text)
@@ -246,7 +247,7 @@ def _entries(reference: re.Match[str]) -> str:
 # --- data of a call ---------------------------------------------------------------------------------
 
 
-#: Option of the data -> its value by default, if that is not None.
+#: Option of the data -> its default, if this is not None.
 DEFAULTS = {
     option.name: option.default
     for constructor in (rows, covariance)
@@ -256,22 +257,22 @@ DEFAULTS = {
 
 
 def rows_of(function: str, data: Any, options: Mapping[str, Any]) -> Data:
-    """Return the rows of a call: a value as it is, or what is read with the options of the call.
+    """Return the rows of a call: `Data` unchanged, or data that are read with the options of the call.
 
     Parameters
     ----------
     function : str
         The function that was called, for messages.
     data : object
-        Data, or anything that `rows` takes.
+        `Data`, or anything that `rows` accepts.
     options : Mapping
-        Options of the call; those that have their defaults count as not given, and those that do not describe
-        data are left to the caller.
+        Options of the call. Options equal to their defaults count as not given, and options that do not
+        describe data are left to the caller.
 
     Raises
     ------
     OptionError
-        For options of the data, given with data that are read already.
+        If options of the data are given with data that have already been read.
     """
     options = given_of(**options)
     if isinstance(data, Data):
@@ -282,7 +283,7 @@ def rows_of(function: str, data: Any, options: Mapping[str, Any]) -> Data:
 
 
 def matrix_of(function: str, S: Any, options: Mapping[str, Any]) -> Data:
-    """Return the covariance matrix of a call, as `rows_of` does rows."""
+    """Return the covariance matrix of a call, as `rows_of` returns rows."""
     options = given_of(**options)
     if isinstance(S, Data):
         return _as_it_is(function, S, options, "a covariance matrix")
@@ -292,7 +293,7 @@ def matrix_of(function: str, S: Any, options: Mapping[str, Any]) -> Data:
 
 
 def rows_or_matrix_of(function: str, data: Any, options: Mapping[str, Any], covariance: bool | None) -> Data:
-    """Return the rows or the covariance matrix of a call; without `covariance` the data show which."""
+    """Return the rows or the covariance matrix of a call; by default the data determine which it is."""
     if covariance is not None:
         return (matrix_of if flag("covariance", covariance) else rows_of)(function, data, options)
     if isinstance(data, Data):
@@ -323,20 +324,20 @@ def _read_matrix(source: Source, options: Mapping[str, Any]) -> CovarianceData:
     return CovarianceData.read(source.data, data_options, files=source.files)
 
 
-#: Parameters of public functions that are no options: the table, what shows progress, and further options.
+#: Parameters of public functions that are not options: the data, the display of progress, and ``**options``.
 NO_OPTIONS = ("data_or_formula", "data", "imputations", "S", "progress", "options")
 
 
 def divided_options(
     arguments: Mapping[str, Any], names: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options of a call that describe the data, and the others.
+    """Return the options of a call that describe the data, and the other options.
 
     Parameters
     ----------
     arguments : Mapping
-        The parameters of a public function by name, ``dict(locals())`` of its first statement, so a
-        signature is the only list of its options. Those that it takes as ``**options`` are included.
+        The parameters of a public function by name: ``dict(locals())`` in its first statement, so that its
+        signature is the only list of its options. Arguments passed as ``**options`` are included.
     names : collection of str
         The options of the data: ROW_OPTIONS or COVARIANCE_OPTIONS.
     """
@@ -356,35 +357,35 @@ def given_of(**arguments: Any) -> dict[str, Any]:
     return differing
 
 
-#: What data are, in messages -> the options that describe them.
+#: Name of a kind of data in messages -> the options that describe such data.
 KINDS = {"rows": ROW_OPTIONS, "a covariance matrix": COVARIANCE_OPTIONS}
 
 
 def describing(options: Mapping[str, Any], noun: str) -> dict[str, Any]:
-    """Return the options of the data that `noun` names; refuse those that describe the other kind."""
+    """Return the options for data of the kind `noun`; raise an error for options of the other kind."""
     (other_noun,) = KINDS.keys() - {noun}
     for name in options:
         if name in KINDS[other_noun] and name not in KINDS[noun]:
             of_rows = noun == "rows"
             raise errors.UnknownOptionError(
-                f"{name}= was given with {noun}, and it describes {other_noun}; leave it out, or give "
+                f"{name}= was given with {noun}, but describes {other_noun}; leave it out, or give "
                 f"covariance={of_rows} if the data are {'one' if of_rows else 'rows'}."
             )
     return {name: copied_option(value) for name, value in options.items() if name in KINDS[noun]}
 
 
 def _as_it_is(function: str, data: Data, options: Mapping[str, Any], noun: str) -> Data:
-    """Return data that are read already; raise OptionError for options that would have described them."""
+    """Return data that have already been read; raise OptionError for options that affect reading."""
     if noun != data.noun:
         fit = "spca" if data.from_rows else "spca_cov"
         raise errors.OptionError(
-            f"{function}() takes {noun} here, and the data are {data.noun} from {data.constructor}(); give "
+            f"{function}() needs {noun} here, but the data are {data.noun} from {data.constructor}(); give "
             f"them to {fit}(), spca_path() or choose(), without covariance=."
         )
     for name in options:
         if name in data.option_names:
             raise errors.OptionError(
-                f"{name}= was given to {function}() with data that {data.constructor}() has read already; "
+                f"{name}= was given to {function}() with data that {data.constructor}() has already read; "
                 f"give data.changed({name}={shown(options[name])}) in their place, or {name}= to "
                 f"{data.constructor}()."
             )
@@ -395,14 +396,14 @@ def _as_it_is(function: str, data: Data, options: Mapping[str, Any], noun: str) 
 def table_and_formula(
     function: str, positional: Any, data: Any, formula: Any, imputations: Any = None
 ) -> tuple[Any, Any]:
-    """Return the table and the formula of a call, of which either may be the first argument.
+    """Return the table and the formula of a call; either may be the first argument.
 
     Parameters
     ----------
     function : str
         The function that was called, for messages.
     positional : object
-        The argument without a name: a table or, if `data` is given, a formula.
+        The positional argument: a table or, if `data` is given, a formula.
     data, formula, imputations : object
         The arguments with these names.
 
@@ -411,7 +412,7 @@ def table_and_formula(
     DataError
         If there is no table.
     OptionError
-        If the table or the formula is given twice, or a formula without `data`.
+        If the table or the formula is given twice, or a formula is given without `data`.
     """
     if imputations is not None:
         is_formula = isinstance(positional, str) and positional.lstrip().startswith("~")
@@ -441,7 +442,7 @@ def table_and_formula(
                 f"side: give {shown(f'~ {terms_text.strip()}')}."
             )
         raise errors.OptionError(
-            f"{shown(positional)} was given to {function}() before data=, and is no formula, which begins "
+            f"{shown(positional)} was given to {function}() before data=, but is not a formula, which begins "
             "with ~; give a formula such as '~ a + b', or a file as data= alone."
         )
     if formula is not None:

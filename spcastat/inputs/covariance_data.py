@@ -34,16 +34,16 @@ class CovarianceData(Data):
     Attributes
     ----------
     covariance : Covariance
-        The matrix as it was read and checked.
+        The matrix after reading and checks.
     variables : Spec
-        The variables, without those that the others are adjusted for.
+        The variables, without the variables in `given`.
     operator : Operator
     centring : Standardisation or None
-        Centre and scale of rows, where known.
+        Centre and scale of rows, if known.
     blocks : ScalingGroups or None
         The blocks of variables that were scaled.
     scale : ndarray of shape (p,) or None
-        What the variables were divided by, with the option `scale`.
+        The divisors of the variables, with the option `scale`.
     """
 
     covariance: Covariance
@@ -63,9 +63,9 @@ class CovarianceData(Data):
     def read(
         cls, S: Any, options: Mapping[str, Any], warns: bool = True, files: Sequence[str] = ()
     ) -> CovarianceData:
-        """Read a covariance matrix; `options` are those of :func:`spcastat.covariance`.
+        """Read a covariance matrix, with the options of :func:`spcastat.covariance`.
 
-        `files` are those that `S` was read from, whose rows may have no labels.
+        `files` are the files from which `S` was read; the rows of such a matrix may have no labels.
         """
         scale, blocks = options.get("scale"), options.get("blocks")
         by_blocks = isinstance(scale, (str, ScalingGroups)) or blocks is not None
@@ -153,7 +153,7 @@ class CovarianceData(Data):
     def about(self) -> Mapping[str, Any]:
         return self.covariance.about
 
-    # --- questions of analyses ---------------------------------------------------------------------
+    # --- requests of analyses ----------------------------------------------------------------------
 
     def for_method(self, method: str) -> CovarianceData:
         if method:
@@ -197,13 +197,13 @@ class CovarianceData(Data):
     def row_parts(
         self, analysis: str, function: str = "spca", task: str = "rows"
     ) -> Iterator[tuple[Any, pd.Index]]:
-        return self.rows(analysis, function)  # raises
+        return self.rows(analysis, function)  # raises an error
 
     def scores(self, V: np.ndarray, components: pd.Index, function: str = "spca") -> Any:
         return self.rows("scores", function)
 
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
-        return self.rows("A comparison of rows")  # raises
+        return self.rows("A comparison of rows")  # raises an error
 
     def changed(self, **changes: Any) -> CovarianceData:
         if not changes:
@@ -216,7 +216,7 @@ class CovarianceData(Data):
 
 
 def _require_scale(scale: Any, by_blocks: bool) -> None:
-    """Raise OptionError for a scale that is for rows."""
+    """Raise OptionError for a value of `scale` that is valid only for rows."""
     if not (by_blocks or scale is None or isinstance(scale, (bool, np.bool_))):
         raise errors.OptionError(
             f"scale={shown(scale)} was given for a covariance matrix; give True, False, or 'blocks' or 'raw "
@@ -226,7 +226,7 @@ def _require_scale(scale: Any, by_blocks: bool) -> None:
 
 
 def _partial(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
-    """Return the partial covariance matrix given some of the variables, and the spec of the others."""
+    """Return the partial covariance matrix given some variables, and the spec of the other variables."""
     if isinstance(given, pd.Index | np.ndarray):
         names = np.ravel(given).tolist()
     else:
@@ -252,7 +252,7 @@ def _partial(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray
 
 
 def _given_standard(covariance: Covariance) -> Standardisation | None:
-    """Return the centre and scale that were given with a covariance matrix; None without them."""
+    """Return the centre and scale given with a covariance matrix; None if they were not given."""
     if covariance.mean is None:
         return None
     if covariance.scale is None:
@@ -261,12 +261,12 @@ def _given_standard(covariance: Covariance) -> Standardisation | None:
 
 
 def _correlations(op: Operator, columns: pd.Index) -> tuple[Operator, np.ndarray]:
-    """Return the correlation matrix of a covariance matrix, and the standard deviations, shape (p,).
+    """Return the correlation matrix of a covariance matrix, and standard deviations of shape (p,).
 
     Raises
     ------
     ConstantColumnError
-        For a variable without variance.
+        If the variance of a variable is zero.
     """
     deviations = np.sqrt(op.diagonal())
     still = deviations == 0.0
@@ -281,7 +281,7 @@ def _correlations(op: Operator, columns: pd.Index) -> tuple[Operator, np.ndarray
 
 
 def labelled_matrix(S: Any) -> Any:
-    """Return a matrix from a file, whose rows are unlabelled or numbered, with the names of its columns."""
+    """Label the rows of a matrix from a file with the column names, if they are unlabelled or numbered."""
     if not isinstance(S, pd.DataFrame) or S.shape[0] != S.shape[1]:
         return S
     numbered = [str(j) for j in range(len(S) + 1)]  # from 0 as pandas, from 1 as R numbers rows

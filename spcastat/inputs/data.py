@@ -1,4 +1,4 @@
-"""Data as one value: what functions ask of rows in memory, rows in chunks, covariances; options by column."""
+"""The base class of rows in memory, rows in chunks and covariance matrices; options by column."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
 class Data(Explained, ABC):
     """Data of a fit, with the options that describe them.
 
-    A value is made once, by :func:`spcastat.rows`, :func:`spcastat.covariance` or a function that fits, and
-    nothing changes it. Every question has an answer, or raises an error that names the analysis; callers do
-    not compare kinds. What is computed from the data is computed once, when it is first asked for.
+    Objects are created by :func:`spcastat.rows`, :func:`spcastat.covariance` or a function that fits, and are
+    immutable. Every method returns a value, or raises an error that names the analysis, so callers need not
+    distinguish kinds of data. Results computed from the data are cached on first use.
 
     Attributes
     ----------
     table : object
-        What the user gave; for a frame, a view with its columns at that time; for chunks, their `Source`.
-        None for a part of other rows.
+        The data as given; for a frame, a view of its columns at that time; for chunks, their `Source`. None
+        for a part of other rows.
     options : Mapping
-        The options that were given, without those that have their defaults.
+        The options that were given, without options equal to their defaults.
     files : sequence of str
-        Files that the data were read from as a whole.
+        Files from which the data were read as a whole.
     warns : bool
-        Whether columns of very different variances lead to a warning.
+        Whether very different variances of the columns give a warning.
     """
 
     options: Mapping[str, Any]
@@ -67,13 +67,13 @@ class Data(Explained, ABC):
     #: The function that makes such data, and the names of its options.
     constructor: ClassVar[str] = "rows"
     option_names: ClassVar[tuple[str, ...]] = ()
-    #: How the text of a call gives such data, if not as its first argument.
+    #: The text of such data in a call, if they are not its first argument.
     argument: ClassVar[str] = ""
     #: Whether there are rows, in memory or in chunks, rather than a covariance matrix.
     from_rows: ClassVar[bool] = True
-    #: What such data are, in messages.
+    #: The name of such data in messages.
     noun: ClassVar[str] = "rows"
-    #: The criterion by which `choose` compares cardinalities, unless another is asked for.
+    #: The default criterion of `choose` for cardinalities.
     usual_criterion: ClassVar[str] = "cv"
 
     # --- columns and moments -----------------------------------------------------------------------
@@ -81,14 +81,15 @@ class Data(Explained, ABC):
     @property
     @abstractmethod
     def spec(self) -> Spec:
-        """How raw data become columns; its `columns` label the loadings."""
+        """How raw data are converted to columns; its `columns` label the loadings."""
 
     @property
     @abstractmethod
     def op(self) -> Operator:
         """The covariance matrix, through its products.
 
-        It is in units of `op.unit`: the variances of the data are its variances times `op.unit` squared.
+        It is expressed in units of `op.unit`: the variances of the data are its variances times `op.unit`
+        squared.
         """
 
     @property
@@ -99,22 +100,22 @@ class Data(Explained, ABC):
     @property
     @abstractmethod
     def n(self) -> int | None:
-        """Number of rows; for a covariance matrix the number it was computed from, where known."""
+        """Number of rows; for a covariance matrix the number from which it was computed, if known."""
 
     @property
     def different_rows(self) -> int | None:
-        """Number of different rows; for a covariance matrix, or rows in chunks, of all rows, where known."""
+        """Number of different rows; for covariance matrices and chunks the number of all rows, if known."""
         return self.n
 
     @property
     @abstractmethod
     def weight(self) -> float | None:
-        """The sum of the weights, or the number of rows without weights, where known."""
+        """The sum of the weights, or the number of rows if there are no weights; None if unknown."""
 
     @property
     @abstractmethod
     def groups(self) -> ScalingGroups | None:
-        """The groups of variables by which the scale was found, for ``scale="blocks"`` and "mixed"."""
+        """The groups of variables used for scaling, for ``scale="blocks"`` and "mixed"."""
 
     @property
     def columns(self) -> pd.Index:
@@ -132,7 +133,7 @@ class Data(Explained, ABC):
         covariate_rank = 0 if self.spec.partial is None else self.spec.partial.regression.rank
         return None if self.weight is None else self.weight - covariate_rank
 
-    # --- facts, with the values that most data have ------------------------------------------------
+    # --- facts, with the usual values as defaults --------------------------------------------------
 
     @property
     def dropped(self) -> int:
@@ -146,7 +147,7 @@ class Data(Explained, ABC):
 
     @property
     def missing(self) -> Gaps | None:
-        """How missing values were treated, for ``na="em"`` and "pairwise"."""
+        """The treatment of missing values, for ``na="em"`` and "pairwise"."""
         return None
 
     @property
@@ -161,17 +162,17 @@ class Data(Explained, ABC):
 
     @property
     def design(self) -> RowDesign | None:
-        """Which of the rows belong together; None for independent rows."""
+        """The clusters, strata or blocks of the rows; None for independent rows."""
         return None
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`."""
+        """Additional facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`."""
         return {}
 
     @property
     def divisors(self) -> np.ndarray | None:
-        """What the variables of a covariance matrix were divided by, with `scale`, shape (p,)."""
+        """The divisors of the variables of a covariance matrix, with `scale`, shape (p,)."""
         return None
 
     @property
@@ -186,17 +187,17 @@ class Data(Explained, ABC):
 
     @property
     def anew(self) -> bool:
-        """Whether each pass over the rows computes them anew."""
+        """Whether the rows are recomputed in each pass."""
         return False
 
     @property
     def sampling_text(self) -> str:
-        """What is drawn, in words; "" for single rows."""
+        """A description of the units drawn; "" for single rows."""
         return "" if self.design is None else design_text(self.design.as_record)
 
     @property
     def is_sample(self) -> bool:
-        """Whether the rows are some of more rows."""
+        """Whether the rows are a sample of a larger number of rows."""
         return False
 
     @property
@@ -211,7 +212,7 @@ class Data(Explained, ABC):
 
     @property
     def distributed(self) -> bool:
-        """Whether the rows are distributed over workers, so that this process cannot walk over them."""
+        """Whether the rows are distributed over workers, so that this process cannot iterate over them."""
         return False
 
     @property
@@ -221,12 +222,12 @@ class Data(Explained, ABC):
 
     @property
     def estimates_terms(self) -> bool:
-        """Whether terms of a formula are estimated from the rows, and can be estimated from some of them."""
+        """Whether terms of a formula are estimated from rows, and can be estimated from a subset of rows."""
         return False
 
     @property
     def divisible(self) -> bool:
-        """Whether some of the rows of the user's table can be read: it is in memory, and has no others."""
+        """Whether a part of the user's table can be read: it is in memory, and all its rows were used."""
         return False
 
     @property
@@ -241,7 +242,7 @@ class Data(Explained, ABC):
 
     @property
     def out_of_core(self) -> bool:
-        """Whether the moments take a pass over rows that are not in memory."""
+        """Whether the moments need a pass over rows that are not in memory."""
         return False
 
     @property
@@ -250,7 +251,7 @@ class Data(Explained, ABC):
         return False
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts about the data that go into the record of a fit."""
+        """Return the facts about the data for the record of a fit."""
         standard, missing, groups, design = self.standard, self.missing, self.groups, self.design
         return {
             "n": self.n,
@@ -271,24 +272,24 @@ class Data(Explained, ABC):
             "dated": isinstance(self.row_labels, pd.DatetimeIndex | pd.PeriodIndex),
         }
 
-    # --- questions of analyses ---------------------------------------------------------------------
+    # --- requests of analyses ----------------------------------------------------------------------
 
     @abstractmethod
     def for_method(self, method: str) -> Data:
-        """Return the data for a method that needs the rows themselves; "" if second moments are enough.
+        """Return the data for the method that needs rows; `method` is "" if second moments are sufficient.
 
         Raises
         ------
         NoRowsError, OptionError
-            If the method cannot have the rows.
+            If the rows are not available to the method.
         """
 
     def for_components(self, k: int) -> Data:
-        """Return the data for k components, whose number is the rank of the EM model of missing values."""
+        """Return the data for k components; k is also the rank of the EM model of missing values."""
         return self
 
     def in_memory(self, seed: int) -> Data:
-        """Return data in memory: these, or a random sample of rows in chunks."""
+        """Return data in memory: these data, or a random sample of rows in chunks."""
         return self
 
     @abstractmethod
@@ -298,14 +299,14 @@ class Data(Explained, ABC):
         Parameters
         ----------
         analysis : str
-            The name of what needs them, for messages.
+            The name of the analysis that needs the rows, for messages.
         function : str
             The function that fits such rows, for messages.
 
         Raises
         ------
         NoRowsError
-            If they are not in memory; the message names an alternative.
+            If the rows are not in memory; the message names an alternative.
         """
 
     def rows_shown(self, analysis: str, function: str = "spca") -> Any:
@@ -314,31 +315,31 @@ class Data(Explained, ABC):
 
     @abstractmethod
     def sampler(self, analysis: str, keep_rows: bool = False) -> Sampler:
-        """Return what draws samples and halves; `keep_rows` for a method that needs rows."""
+        """Return the sampler, which draws samples and halves; `keep_rows` is for methods that need rows."""
 
     @abstractmethod
     def noise(
         self, seed: int, cells: int, unit: float, terms: np.ndarray | None, pull: bool = True
     ) -> tuple[Noise, PulledIn | None]:
-        """Return the simulation of noise, and the rows of which large ones were pulled in.
+        """Return the simulation of noise, and the rows after large rows were pulled in.
 
         Parameters
         ----------
         seed : int
         cells : int
-            Signs are flipped directly for up to so many cells.
+            Largest number of cells for which signs are flipped directly.
         unit : float
-            A power of two that the data of the operator are divided by, so that squares of their covariances
-            neither overflow nor vanish.
+            A power of two by which the data of the operator are divided, to avoid overflow and underflow of
+            squared covariances.
         terms : ndarray of int, shape (p,), or None
-            Columns with the same number keep their correlations.
+            Columns with equal numbers keep their correlations.
         pull : bool
-            Whether large rows are pulled in: dense rows in memory that were centred at their means.
+            Whether large rows are pulled in; only dense rows in memory that were centred at their means are.
         """
 
     @abstractmethod
     def fold_rows(self, folds: int, repeats: int, seed: int, unit: float, pull: bool = True) -> FoldRows:
-        """Return standardised rows in folds, to judge prediction by; `unit` and `pull` as for `noise`."""
+        """Return standardised rows in folds, to evaluate predictions; `unit` and `pull` as for `noise`."""
 
     @abstractmethod
     def row_parts(
@@ -346,7 +347,7 @@ class Data(Explained, ABC):
     ) -> Iterator[tuple[Any, pd.Index]]:
         """Yield the values of the rows and their labels, all at once or chunk by chunk; see `rows`.
 
-        `task` is what a display of progress names if they are read again.
+        `task` is the name in the display of progress if the rows are read again.
         """
 
     def random_rows(self, size: int, seed: int) -> tuple[Any, int]:
@@ -367,40 +368,40 @@ class Data(Explained, ABC):
 
     @abstractmethod
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
-        """Return a number for each row from the values of some columns, and the weights of the rows."""
+        """Return a number for each row, computed from its values in `columns`, and the weights of rows."""
 
     def remark(self) -> Remark:
         """Return a remark on rows that may not be independent."""
         return Remark()
 
     def serial_correlation(self) -> float | None:
-        """Return the correlation of neighbouring rows if they are serially dependent; None without a sign."""
+        """Return the correlation of neighbouring rows if they appear serially dependent; None otherwise."""
         return None
 
     def require_moments(self) -> Operator:
-        """Compute the covariances, which checks the values of the rows; raise what forbids them."""
+        """Return the covariances, whose computation raises errors for invalid values of the rows."""
         return self.op
 
     def require_one_table(self, analysis: str) -> None:  # most data are one table
-        """Raise NoRowsError for imputations, which p-values and intervals of an analysis would ignore."""
+        """Raise NoRowsError for imputations, whose variation the p-values and intervals would ignore."""
 
     def require_folds(self) -> None:  # most data have rows
         """Raise NoRowsError if there are no rows that could be held out."""
 
     def by_row(self, given: Any, option: str) -> Any:
-        """Return the values of an option for the rows; text is the name of a column of the user's table."""
+        """Return the values of an option for the rows; a string names a column of the user's table."""
         return values_by_row(given, option)
 
     @abstractmethod
     def changed(self, **changes: Any) -> Data:
-        """Return the same data with other options; they are read again only if the options need it.
+        """Return the same data with other options; the data are read again only if the options require it.
 
-        ``data.changed(scale=True)`` of :func:`spcastat.rows` and :func:`spcastat.covariance`; an option that
-        is None has its default.
+        An example is ``data.changed(scale=True)``, for data of :func:`spcastat.rows` and
+        :func:`spcastat.covariance`. None restores the default of an option.
         """
 
     def changed_options(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options with some changed, without those that belong to the old ones or are None.
+        """Return the options with changes; options that are None or belong to replaced options are dropped.
 
         Names in a new formula are looked up in the scope where the data are read again.
         """
@@ -411,30 +412,30 @@ class Data(Explained, ABC):
             merged.pop("context", None)
         return {name: value for name, value in merged.items() if value is not None}
 
-    # --- whether they are as they were -------------------------------------------------------------
+    # --- comparison with the original --------------------------------------------------------------
 
     @property
     def change_check(self) -> Callable[[], None] | None:
-        """What raises DataError if the caller has changed the numbers in memory; None if nobody can."""
+        """A function that raises DataError if the caller changed shared numbers; None if none are shared."""
         return None
 
     def require_same(self) -> None:  # only large arrays are shared
         """Raise DataError if the caller has changed the numbers in memory."""
 
     def require_unchanged(self) -> None:  # a matrix is not read again
-        """Raise DataError unless the user's table still has these rows, for calls that read it again."""
+        """Raise DataError if the user's table no longer has these rows, for calls that read it again."""
 
     def spare(self, path: Path) -> None:
         """Raise OptionError if writing to `path` would change the data."""
         require_apart(path, self.files)
 
     def warn_of_variances(self) -> bool:
-        """Warn of columns in very different units, once for a value; return True."""
+        """Warn about columns in very different units, once per object; return True."""
         return self._variances_compared
 
     @cached_property
     def _variances_compared(self) -> bool:
-        """True, after the warning that a value gives once."""
+        """True, after a warning that each object gives once."""
         if self.warns and self.options.get("scale") is None:
             warn_of_unequal_variances(self.op, self.columns)
         return True
@@ -455,7 +456,7 @@ class Data(Explained, ABC):
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Data:
-        return self  # nothing changes it
+        return self  # it is immutable
 
     def __getstate__(self) -> dict[str, Any]:
         options = dict(self.options)
@@ -468,7 +469,7 @@ def values_by_row(given: Any, option: str) -> Any:
     """Return the values of an option for rows that are not in memory; raise NoRowsError for a name."""
     if isinstance(given, str):
         raise NoRowsError(
-            f"{option}={given!r} names a column of the fitted data, and this fit does not have them "
+            f"{option}={given!r} names a column of the fitted data, but this fit does not have them "
             "in memory; give the values themselves, one for each row."
         )
     return given
@@ -482,7 +483,7 @@ def center_and_scale(
     return True if standard.centring == "mean" else standard.mean, scale
 
 
-# --- what a pickle holds of the names in a formula --------------------------------------------------
+# --- names in a formula, for pickles ----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -496,7 +497,7 @@ class _Module:
 
 
 def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return the values of names in a formula in a form that can be pickled, if the user's objects can be."""
+    """Return the values of names in a formula, in a form that can be pickled if the user's objects can."""
     if context is None:
         return None
     return {
@@ -530,15 +531,15 @@ def copied_option(value: Any) -> Any:
 LEAST_SCALE = 1e-300
 #: Variances of columns that differ by more than this factor are reported, unless `scale` is given.
 MOST_UNEQUAL = 1e4
-#: Share of the columns whose small variances do not count, as they change no component: nearly constant ones.
+#: Share of the columns whose small variances are ignored, since nearly constant columns affect no component.
 NEARLY_CONSTANT = 0.1
 
 
 def warn_of_unequal_variances(op: Operator, names: pd.Index) -> None:
-    """Warn of columns in very different units, of which few would make up all components.
+    """Warn about columns in very different units, of which a few would dominate all components.
 
-    The largest variance is compared with the smallest one but for a tenth of the columns, so that with up to
-    ten columns all count; the warning names the smallest of all.
+    The largest variance is compared with the smallest variance after excluding a tenth of the columns, so
+    that none is excluded from up to ten columns. The warning names the smallest variance of all columns.
     """
     variances = op.diagonal() * op.unit**2
     ascending = np.argsort(variances, kind="stable")
@@ -580,7 +581,7 @@ def require_range(op: Operator, standard: Standardisation | None, columns: pd.In
 
 
 def scale_of(scale: Any, blocks: Any, columns: pd.Index) -> Any:
-    """Return `scale` as True, False, numbers or BlockScaling; raise OptionError if `blocks` has no use."""
+    """Return `scale` as True, False, numbers or BlockScaling; raise OptionError if `blocks` has no effect."""
     scale = False if scale is None else scale
     if isinstance(scale, ScalingGroups):  # from an earlier fit
         return scale

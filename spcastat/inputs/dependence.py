@@ -1,10 +1,10 @@
-"""Signs that rows are not independent: equal rows, similar neighbours, columns that group rows.
+"""Signs of dependent rows: equal rows, similar neighbouring rows, and columns that group rows.
 
-Neighbouring rows are alike if rows are in the order of time, but also if a table is sorted or lies in
-groups, which says nothing about how its rows were sampled. To tell these apart, rows are shuffled within runs
-of two to eight rows. This keeps sorting and trends, and groups where runs and groups coincide, and removes
-dependence of successive rows. Columns by which the table is sorted are regressed out first, as they also
-order the rows of a run.
+Neighbouring rows are similar if rows are in time order, but also if a table is sorted or grouped, which gives
+no information on how its rows were sampled. To distinguish these cases, rows are shuffled within runs of two
+to eight rows. Shuffling preserves sorting and trends, and groups that coincide with runs, and removes the
+dependence of successive rows. Columns by which the table is sorted are regressed out first, since they also
+order the rows within a run.
 """
 
 from __future__ import annotations
@@ -29,39 +29,42 @@ from spcastat.reading.design import Remark
 
 @dataclass(frozen=True)
 class DependenceTuning:
-    """Constants of the signs of dependence; benchmarks/results/trust.md shows what they find.
+    """Constants of the checks for dependence; benchmarks/results/trust.md shows their performance.
 
     Attributes
     ----------
     equal_rows : float
-        A share of rows equal to another one, from which on it is noticed.
+        Smallest share of rows equal to another row that is reported.
     errors : float
-        Correlations of neighbouring scores are noticed beyond this multiple of their standard error,
-        1 / sqrt(n); independent rows reach it once in two thousand data sets. The same in standard deviations
-        over shuffles.
+        Correlations of neighbouring scores are reported if they exceed this multiple of their standard error,
+        1 / sqrt(n); independent rows reach it in one of two thousand data sets. The same multiple applies to
+        the standard deviation over shuffles.
     p_value : float
-        The same for grouping columns: the largest p-value, for all columns together.
+        The largest p-value at which a grouping column is reported, for all columns together.
     groups, rows_of_group : int
-        A grouping column has at least so many groups, of at least so many rows on average.
+        Smallest number of groups of a grouping column, and smallest average number of rows in a group.
     scores, pooled_scores : int
-        Scores of so many principal components are looked at alone, and of so many together, ...
+        Numbers of principal components whose scores are examined separately, and together.
     scores_adjusted : int
-        ... after sorting columns were regressed out of so many.
+        Number of principal components from whose scores sorting columns are regressed out first.
     run, shuffles, shuffled_rows : int
-        Rows are shuffled within runs of so many, so many times; of many rows so many in the middle.
+        Largest number of rows in a run, number of shuffles, and largest number of rows that are shuffled,
+        from the middle of the data.
     beyond_groups : float
-        Groups of m rows lie whole in the runs of m rows of one shuffle in m. Neighbours are then as alike as
-        in the data, at most sqrt(m - 1) standard deviations above the mean of shuffles. Rows are serial if
-        neighbours are more alike by so much more, in runs of every length. Of 60 to 100 sets, 14 groups of 5
-        were called serial in .10 without this condition, .07, .03 and .00 with 0, .25 and .5; one
-        autoregressive factor (.8) in .40, and .50, .42 and .36; AR(.3) in .98 with each.
+        In one of m shuffles, groups of m rows coincide with the runs of m rows. Neighbours are then as
+        similar as in the data, at most sqrt(m - 1) standard deviations above the mean over shuffles. Rows are
+        classified as serial if neighbours exceed this limit by `beyond_groups` in runs of every length. In 60
+        to 100 sets, the share classified as serial was .10 for 14 groups of 5 rows without this condition,
+        and .07, .03 and .00 with 0, .25 and .5; for one autoregressive factor (.8) it was .40, and .50, .42
+        and .36; for AR(.3) it was .98 in each case.
     shortest_run, shortest_run_alone : int
-        The shortest runs for scores together and alone: in shorter ones, slow series change little.
+        The shortest runs for scores examined together and separately; slow series change little within
+        shorter runs.
     sorted_share, sorted_steps, step_share : float
-        A column sorts the rows if it rises, or falls, in this share of its steps, which are at least so many
-        and so large a share of the rows.
+        A column sorts the rows if it rises, or falls, in at least this share of its steps; the smallest
+        number of steps, and their smallest share of the rows.
     sorting_columns : int
-        At most so many columns are regressed out.
+        Largest number of columns that are regressed out.
     """
 
     equal_rows: float = 0.05
@@ -87,14 +90,14 @@ class DependenceTuning:
 DEPENDENCE = DependenceTuning()
 
 
-#: Ends remarks on rows that are probably not independent.
+#: Last sentence of remarks on rows that are probably not independent.
 TREATED_AS_INDEPENDENT = "Resampling and tests treated rows as independent."
 
 
 def dependence_remark(rows: StandardRows) -> Remark:
-    """Return remarks for inference that takes rows as independent.
+    """Return remarks for inference that assumes independent rows.
 
-    Columns of the user's table that are no variables may group or sort the rows.
+    Columns of the user's table that are not variables of the fit may group or sort the rows.
     """
     look = rows.neighbours
     sentences = [*_equal_rows(rows), *([look.grouped] if look.grouped else []), *look.sentences()]
@@ -106,7 +109,7 @@ def dependence_remark(rows: StandardRows) -> Remark:
 
 
 def serial_warning(r: float) -> str:
-    """Return the warning of serially dependent rows; r is the correlation of the scores of neighbours."""
+    """Return the warning about serially dependent rows; r is the correlation of scores of neighbours."""
     return (
         f"Scores of successive rows are correlated (r = {r:.2f}) beyond what sorting or groups explain: for "
         "a time series give block_length='auto', for clusters of rows give clusters=."
@@ -114,7 +117,7 @@ def serial_warning(r: float) -> str:
 
 
 def gaps_warning(dropped: int) -> str:
-    """Return the warning that rows in the order of time have gaps, since some were dropped."""
+    """Return the warning that rows in time order have gaps because some rows were dropped."""
     return (
         f"{plural(dropped, 'row')} with missing values {'was' if dropped == 1 else 'were'} dropped, so some "
         "successive rows are further apart in time than others; na='em' keeps all rows."
@@ -122,22 +125,22 @@ def gaps_warning(dropped: int) -> str:
 
 
 # --- neighbouring rows -----------------------------------------------------------------------------
-#: What similar neighbours come from.
+#: The causes of similar neighbouring rows.
 SERIAL, SORTED_OR_GROUPED = "serial", "sorted or grouped"
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """How alike neighbouring rows are.
+    """The similarity of neighbouring rows.
 
     Attributes
     ----------
     kind : {"", "serial", "sorted or grouped"}
-        "" if they are not alike, or if a column groups the rows.
+        The kind of similarity; "" if neighbours are not similar, or were not examined further.
     r : float
-        The largest correlation of neighbours, of scores.
+        The largest correlation between the scores of neighbouring rows, over components.
     grouped : (str, str), optional
-        A remark on the column whose groups explain scores best, and the same in fewer words.
+        A remark on the column whose groups explain scores best, and a shorter version.
     """
 
     kind: str
@@ -145,7 +148,7 @@ class Neighbours:
     grouped: tuple[str, str] | None = None
 
     def sentences(self) -> Iterator[tuple[str, str]]:
-        """Yield a warning of serial dependence, or a remark on sorting or groups, and a shorter one."""
+        """Yield a warning about serial dependence or a remark on sorting or groups, and a shorter version."""
         if self.kind == SERIAL and not self.grouped:
             brief = f"Successive rows are correlated (r = {self.r:.2f}): give block_length= or clusters=."
             yield serial_warning(self.r), brief
@@ -158,7 +161,7 @@ class Neighbours:
 
 
 def neighbours_of(rows: StandardRows) -> Neighbours:
-    """Return how alike neighbouring rows are."""
+    """Return the similarity of neighbouring rows."""
     T = _scores(rows, DEPENDENCE.pooled_scores)
     table = _table_of(rows)
     column = None if table is None else _grouping_column(rows, table, T[:, : DEPENDENCE.scores])
@@ -190,19 +193,19 @@ def neighbours_of(rows: StandardRows) -> Neighbours:
 
 
 def _scores(rows: StandardRows, count: int) -> np.ndarray:
-    """Return the scores of the rows on the leading principal components, shape (n, count) at most."""
+    """Return the scores of the rows on at most `count` leading principal components, one column each."""
     V = rows.op.leading(min(count, rows.op.p))[1]
     return np.nan_to_num(rows.standard.project(rows.matrix, V))
 
 
 def _within_strata(T: np.ndarray, rows: StandardRows) -> np.ndarray:
-    """Return scores less their means in the strata of the sample, which make no rows dependent."""
+    """Return scores minus their means in the strata, since strata do not make rows dependent."""
     strata = None if rows.design is None else rows.design.strata
     return T if strata is None else centred_within(T, strata, None)
 
 
 def _sorting_columns(rows: StandardRows, table: pd.DataFrame | None, T: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield what sorts the rows: variables, other numbers and dates of the table, row labels, and scores."""
+    """Yield values that sort the rows: variables, other numbers and dates, row labels, and scores."""
     if not is_sparse(rows.matrix):
         for block in blocks(rows.matrix.shape[1], len(T)):
             X = np.asarray(rows.measured[:, block], dtype=float)
@@ -222,7 +225,7 @@ def _sorting_columns(rows: StandardRows, table: pd.DataFrame | None, T: np.ndarr
 
 
 def _as_numbers(column: pd.Series) -> np.ndarray | None:
-    """Return a column of numbers or dates as floats; None for others."""
+    """Return a column of numbers or dates as floats; None for other columns."""
     if pd.api.types.is_datetime64_any_dtype(column):
         values = column.to_numpy(dtype="datetime64[ns]").astype(np.int64).astype(float)
         return np.where(column.isna(), np.nan, values)
@@ -234,7 +237,7 @@ def _as_numbers(column: pd.Series) -> np.ndarray | None:
 
 
 def _sorted_columns(X: np.ndarray) -> np.ndarray:
-    """Return a mask of the columns of X, shape (n, m), that rise, or fall, in nearly all of their steps."""
+    """Return a mask of the columns of X, shape (n, m), that rise, or fall, in nearly all steps."""
     with np.errstate(invalid="ignore", over="ignore"):
         steps = np.diff(X, axis=0)
     up, down = (steps > 0).sum(axis=0), (steps < 0).sum(axis=0)
@@ -246,7 +249,7 @@ def _sorted_columns(X: np.ndarray) -> np.ndarray:
 
 
 def _without(T: np.ndarray, keys: list[np.ndarray]) -> np.ndarray:
-    """Return the leading directions of scores from which cubic functions of the keys were regressed out."""
+    """Return the leading components of scores after regressing out cubic functions of the keys."""
     powers = [np.ones(len(T))]
     for key in keys:
         x = np.where(np.isfinite(key), key, np.nan)
@@ -260,9 +263,10 @@ def _without(T: np.ndarray, keys: list[np.ndarray]) -> np.ndarray:
 
 
 def _is_serial(T: np.ndarray) -> bool:
-    """Return whether neighbours are more alike than in shuffles within runs of every length.
+    """Return whether neighbours are more similar than in shuffles within runs, for every run length.
 
-    The columns of T, shape (n, m), are looked at alone, and together. The shuffles depend on the values only.
+    The columns of T, shape (n, m), are examined separately and together. The shuffles depend only on the
+    values.
     """
     start = max(0, (len(T) - DEPENDENCE.shuffled_rows) // 2)
     T = T[start : start + DEPENDENCE.shuffled_rows]
@@ -284,9 +288,9 @@ def _is_serial(T: np.ndarray) -> bool:
 
 
 def _beyond_shuffles(T: np.ndarray, run: int, rng: np.random.Generator) -> list[float]:
-    """Return by how many standard deviations neighbours are more alike than in shuffles within runs.
+    """Return the excess similarity of neighbours over shuffles within runs, in standard deviations.
 
-    For each column of T, shape (n, m), and for all together.
+    There is one value for each column of T, shape (n, m), and one for all columns together.
     """
     shuffled_products = np.array(
         [_products(T[_shuffled(len(T), run, rng)]) for _ in range(DEPENDENCE.shuffles)]
@@ -303,7 +307,7 @@ def _products(T: np.ndarray) -> np.ndarray:
 
 
 def _shuffled(n: int, run: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the numbers 0 to n - 1 shuffled within runs of successive ones; the runs begin at random."""
+    """Return the numbers 0 to n - 1 shuffled within runs of successive numbers with a random offset."""
     offset = int(rng.integers(run))
     runs = -(-(n + offset) // run)
     rows = (np.arange(runs * run) - offset).reshape(runs, run)
@@ -315,7 +319,7 @@ def _shuffled(n: int, run: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _equal_rows(rows: StandardRows) -> Iterator[tuple[str, str]]:
-    """Yield a remark, and a shorter one, if many rows are equal to others as given, more than by chance."""
+    """Yield a remark and a shorter version if more of the rows as given are equal than by chance."""
     if rows.weights is not None:
         return
     keys = content_keys(rows.raw_rows, None, rows.covariates)
@@ -332,7 +336,7 @@ def _equal_rows(rows: StandardRows) -> Iterator[tuple[str, str]]:
 
 
 def _table_of(rows: StandardRows) -> pd.DataFrame | None:
-    """Return all columns of the data for the rows of a source; None if the data are no such frame."""
+    """Return all columns of the data for the rows of the fit; None without a matching data frame."""
     data, n = rows.table, rows.n
     if not isinstance(data, pd.DataFrame) or len(data) < n:
         return None
@@ -344,7 +348,7 @@ def _table_of(rows: StandardRows) -> pd.DataFrame | None:
 
 
 def _grouping_column(rows: StandardRows, data: pd.DataFrame, T: np.ndarray) -> tuple[Any, float] | None:
-    """Return the name of a column of text or categories that explains scores, and the share that it explains.
+    """Return the name of a column of text or categories that explains scores, and the explained share.
 
     The groups must be numerous and small enough to be clusters rather than kinds of rows.
     """

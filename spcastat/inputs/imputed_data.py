@@ -1,7 +1,8 @@
 """Multiple imputations of one table as the data of a fit: their covariance matrices are averaged.
 
-Rubin (1987), Multiple Imputation for Nonresponse in Surveys, Wiley: an estimate is the mean over imputations,
-here of the covariance matrices, so that all imputations have the same components and supports.
+As in Rubin (1987), Multiple Imputation for Nonresponse in Surveys, Wiley, estimates are means over
+imputations. Here covariance matrices are averaged, so that all imputations have the same components and
+supports.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from spcastat.inputs.noise import Noise, PulledIn
     from spcastat.inputs.samplers import FoldRows, ImputedSampler
 
-#: Options that imputations do not have, and what to do instead.
+#: Options that imputations do not support, and what to do instead.
 REFUSED = {
     "na": "imputations have no missing values: leave na out",
     "robust": "each imputation would be cleaned differently: clean the table before it is imputed",
@@ -56,11 +57,11 @@ class ImputedData(Data):
 
     @classmethod
     def read(cls, table: Imputations, options: Mapping[str, Any]) -> ImputedData:
-        """Read imputations; `options` are those of :func:`spcastat.rows`, the same for each."""
+        """Read imputations, each with the same options of :func:`spcastat.rows`."""
         for name, advice in REFUSED.items():
             if options.get(name) is not None:
                 raise errors.OptionError(
-                    f"{name}={shown(options[name])} was given with imputations=, and {advice}."
+                    f"{name}={shown(options[name])} was given with imputations=, but {advice}."
                 )
         parts = []
         for number, frame in enumerate(table.frames, 1):
@@ -76,7 +77,7 @@ class ImputedData(Data):
 
     @property
     def reference(self) -> RowData:
-        """The first imputation, for what all of them have in common."""
+        """The first imputation, for properties that all imputations share."""
         return self.parts[0]
 
     # --- columns and moments -----------------------------------------------------------------------
@@ -136,7 +137,7 @@ class ImputedData(Data):
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "imputations": len(self.parts)}
 
-    # --- questions of analyses ---------------------------------------------------------------------
+    # --- requests of analyses ----------------------------------------------------------------------
 
     def for_method(self, method: str) -> ImputedData:
         if method:
@@ -167,16 +168,16 @@ class ImputedData(Data):
         )
 
     def rows_shown(self, analysis: str, function: str = "spca") -> RowData:
-        """Return the means of the imputations, whose scores are the means of their scores."""
+        """Return the means of the imputations; the scores of these means are the means of the scores."""
         self.require_same()
         return self._means
 
     def require_one_table(self, analysis: str) -> None:
-        self.rows(analysis)  # raises
+        self.rows(analysis)  # raises an error
 
     def require_folds(self) -> None:
         raise errors.NoRowsError(
-            "by='cv' was given with imputations=, and needs rows, not their averaged covariance matrix; omit "
+            "by='cv' was given with imputations=, but needs rows, not their averaged covariance matrix; omit "
             "by= to use by='ebic', or give one of the imputations as data."
         )
 
@@ -213,7 +214,7 @@ class ImputedData(Data):
         return pd.DataFrame(scores.std(axis=0, ddof=1), index=self.row_labels, columns=components)
 
     def order_mark(self, V: np.ndarray) -> float:
-        """Return a fingerprint of the order of the rows."""
+        """Return a number that identifies the order of the rows."""
         return self.reference.order_mark(V)
 
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
@@ -234,7 +235,7 @@ class ImputedData(Data):
             return self
         return ImputedData.read(self.table, self.changed_options(changes))
 
-    # --- whether they are as they were -------------------------------------------------------------
+    # --- comparison with the original --------------------------------------------------------------
 
     def require_same(self) -> None:
         for part in self.parts:
@@ -246,19 +247,19 @@ class ImputedData(Data):
 
 
 def _require_same_rows(reference: RowData, part: RowData, number: int) -> None:
-    """Raise an error unless an imputation has the columns, weights and clusters of the first.
+    """Raise an error unless an imputation has the columns, weights and clusters of the first imputation.
 
-    A formula must not estimate its terms from the rows, or adjust for covariates, which differ.
+    A formula must neither estimate its terms from the rows nor adjust for covariates, which would differ.
     """
     if reference.estimates_terms or reference.covariates is not None:
         raise errors.FormulaError(
-            f"{shown(reference.reading.formula)} was given with imputations=, and its terms or covariates "
+            f"{shown(reference.reading.formula)} was given with imputations=, but its terms or covariates "
             "are estimated from the rows of each; make these columns in every frame first."
         )
     if not reference.columns.equals(part.columns):
         raise errors.DataError(
-            f"Imputation {number} gives other columns of numbers than the first, since levels of a factor "
-            "differ; merge rare levels, so each has rows in all frames."
+            f"Imputation {number} has other indicator columns than the first, since levels of a factor "
+            "differ; merge rare levels, so that each level has rows in all frames."
         )
     designs = [
         [None if of is None else getattr(of, name) for name in ("clusters", "strata")]
@@ -268,7 +269,7 @@ def _require_same_rows(reference: RowData, part: RowData, number: int) -> None:
     if not all(_equal(a, b) for a, b in pairs):
         raise errors.DataError(
             f"Imputation {number} has other weights, clusters or strata than the first; these describe the "
-            "sample, and are the same in all imputations."
+            "sample, and must be the same in all imputations."
         )
 
 
@@ -281,7 +282,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Imputations:
-    """Imputations of one table: the same rows and columns, with values of their own where it had none.
+    """Imputations of one table: the same rows and columns, with different values for missing cells.
 
     Attributes
     ----------
@@ -310,7 +311,7 @@ class Imputations:
         for number, frame in enumerate(frames, 1):
             if not isinstance(frame, pd.DataFrame):
                 raise DataError(
-                    f"Imputation {number} is of type {type(frame).__name__}; imputations= takes data frames: "
+                    f"Imputation {number} is of type {type(frame).__name__}; imputations= needs data frames: "
                     "give pd.DataFrame(array, columns=names) for an array."
                 )
         if len(frames) < 2:
@@ -322,7 +323,7 @@ class Imputations:
         if looks_like_covariance(frames[0]):
             raise DataError(
                 "imputations= was given covariance or correlation matrices, but it accepts only imputed "
-                "rows; of matrices, give the mean: spca_cov(sum(imputations) / len(imputations), ...)."
+                "rows; for matrices, give the mean: spca_cov(sum(imputations) / len(imputations), ...)."
             )
         for number, frame in enumerate(frames[1:], 2):
             _require_alike(frames[0], frame, number)
@@ -330,7 +331,7 @@ class Imputations:
 
 
 def with_imputations(function: str, data: Any, imputations: Any) -> Any:
-    """Return the data of a call: the imputations, if it has some, or the data.
+    """Return the data of a call: the imputations if they are given, otherwise the data.
 
     Raises
     ------
@@ -348,12 +349,12 @@ def with_imputations(function: str, data: Any, imputations: Any) -> Any:
 
 
 def _of_long(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the imputations in a table that mice made: ``complete(imp, "long")``."""
+    """Return the imputations in a table from ``complete(imp, "long")`` of mice."""
     if IMPUTATION_COLUMN not in table.columns:
         raise DataError(
             f"imputations= was given one data frame without a column {IMPUTATION_COLUMN!r}; give a list of "
             f"data frames, one for each imputation, or one with their numbers in {IMPUTATION_COLUMN!r}, as "
-            "complete(imp, 'long') of mice has."
+            "from complete(imp, 'long') of mice."
         )
     labelled = table.set_index(ROW_COLUMN) if ROW_COLUMN in table.columns else None
     frames = []
@@ -365,7 +366,7 @@ def _of_long(table: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _require_alike(reference: pd.DataFrame, frame: pd.DataFrame, number: int) -> None:
-    """Raise DataError unless a frame has the rows and columns of the first, in their order."""
+    """Raise DataError unless a frame has the rows and columns of the first frame, in the same order."""
     if list(reference.columns) != list(frame.columns):
         changed = [name for name in reference.columns if name not in frame.columns]
         changed += [name for name in frame.columns if name not in reference.columns]
@@ -377,6 +378,6 @@ def _require_alike(reference: pd.DataFrame, frame: pd.DataFrame, number: int) ->
     if len(reference) != len(frame) or not reference.index.equals(frame.index):
         difference = "other row labels" if len(reference) == len(frame) else f"{len(frame):,} rows"
         raise DataError(
-            f"Imputation {number} has {difference}, and the first has {len(reference):,} rows; imputations "
-            "have the same rows in the same order."
+            f"Imputation {number} has {difference}, but the first has {len(reference):,} rows; imputations "
+            "must have the same rows in the same order."
         )

@@ -24,22 +24,22 @@ from spcastat.linalg.standardisation import (
 )
 from spcastat.reading.missing_values import PpcaModel, em_moments, pairwise_moments, require_measured, varies
 
-#: Largest number of variables for which a dense covariance matrix is formed, of 200 MB.
+#: Largest number of variables for which a dense covariance matrix (of 200 MB) is formed.
 MOST_VARIABLES = 5000
 
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """How missing values were treated.
+    """The treatment of missing values.
 
     Attributes
     ----------
     rule : {"em", "pairwise"}
     missing : ndarray of bool, shape (n, p)
     as_record : dict
-        The entries of the record: counts, and how the moments were estimated.
+        The entries of the record: counts, and details of the estimation of moments.
     model : PpcaModel or None
-        The EM model, from which the EM for subsets of the rows starts; None for "pairwise".
+        The EM model, at which EM for subsets of the rows starts; None for "pairwise".
     filling : PpcaModel or None
         The same model with shrunk scores; it imputes missing values in the rows of the fit and in new rows.
     """
@@ -54,17 +54,17 @@ class Gaps:
 def refuse_rows_methods(rule: str, method: str) -> None:
     """Raise OptionError for a method that needs the rows themselves.
 
-    Imputed conditional means vary less than the true values, and a method that works on rows cannot account
-    for the missing variance. A robust method would also trust values that were imputed from outliers.
+    Imputed conditional means vary less than the true values, and a method that needs rows cannot account for
+    the missing variance. A robust method would also rely on values that were imputed from outliers.
     """
     raise OptionError(
         f"method={method!r} needs the rows themselves, but na={rule!r} estimates only their means and "
-        "covariances: use a method that takes 'data or covariance' (spcastat.methods()), or na='drop'."
+        "covariances: use a method that accepts 'data or covariance' (spcastat.methods()), or na='drop'."
     )
 
 
 def rank_of(k_em: int | None, k: int, weights: np.ndarray | None, shape: tuple[int, int]) -> int:
-    """Return the rank of the EM model: `k_em`, or by default k, reduced if the data are too small for it."""
+    """Return the rank of the EM model: `k_em`, or by default k, or less if the data are too small for k."""
     n, p = shape
     positive = n if weights is None else int(np.count_nonzero(weights))
     return max(1, min(k, p - 1, positive - 2)) if k_em is None else k_em
@@ -92,25 +92,27 @@ def prepare_with_gaps(
     weights, center, scale, names
         As for :func:`spcastat.linalg.standardisation.prepare`. The EM model is fitted to scaled columns: with
         ``scale=True`` they are divided by the standard deviations of their measured values, with an array by
-        its values, and with blocks as blocks define. The final scale is the standard deviations from the EM.
+        its values, and with blocks as the kind of blocks requires. The final scales are the standard
+        deviations from EM.
     rule : {"em", "pairwise"}
     rank : int
         The rank of the model; not used for "pairwise".
     index : pandas.Index, optional
         Labels of the rows for messages.
     start : PpcaModel, optional
-        The start of the EM for a subset or a sample of the rows: the model of all rows.
+        The model of all rows, at which EM for a subset or a sample of the rows starts.
     otherwise : ndarray of shape (p,), optional
-        For a part of the rows: the scale of columns of which it has fewer than two different values. They
-        have variance zero; a column without any value has the mean zero. With "pairwise", a pair of columns
-        without a correlation in these rows is uncorrelated.
+        For a part of the rows, the scale of columns that have fewer than two different values in this part.
+        The variance of such a column is zero, and its mean is zero if it has no values. With "pairwise", two
+        columns whose correlation cannot be computed in these rows are treated as uncorrelated.
 
     Returns
     -------
     standard : Standardisation
     op : Operator
     matrix : ndarray of shape (n, p)
-        With "em", missing values are replaced by shrunk conditional means; with "pairwise" they remain.
+        With "em", missing values are replaced by shrunk conditional means; with "pairwise" they remain
+        missing.
     gaps : Gaps
     """
     X = np.asarray(X, dtype=float)
@@ -132,7 +134,7 @@ def prepare_with_gaps(
     }
     if isinstance(scale, Mixed):
         return _prepare_mixed(X, weights, center, scale, names, rank, record, index, start, otherwise)
-    # powers of two that scale all columns, or each column, to about one; 1 for empty columns
+    # powers of two that scale all columns, or each column, to about one; 1 for columns without values
     units = ColumnUnits.of(largest_of(np.where(missing, 0.0, X)), scale)
     assert units is not None  # the values are finite
     Y, divisor = np.ldexp(X, -units.exponents), units.divisor(scale)
@@ -162,7 +164,7 @@ def prepare_with_gaps(
         }
         mean, S = pairs.mean, pairs.covariance
     gaps = Gaps(rule, missing, record, model, filling)
-    if not missing.any():  # exactly the moments of complete rows
+    if not missing.any():  # then these are exactly the moments of complete rows
         return *prepare(X, weights, center, scale, names, otherwise=otherwise), matrix, gaps
     products = CrossProducts(p)
     products.weight = float(n) if weights is None else float(weights.sum())
@@ -185,9 +187,7 @@ def _prepare_mixed(
     start: PpcaModel | None,
     otherwise: np.ndarray | None,
 ) -> tuple[Standardisation, Operator, np.ndarray, Gaps]:
-    """Return what :func:`prepare_with_gaps` returns for numbers and indicators, whose moments are those of
-    the imputed rows.
-    """
+    """Return the result of :func:`prepare_with_gaps` for mixed data, with moments of the imputed rows."""
     missing = np.isnan(X)
     units = ColumnUnits.of(largest_of(np.where(missing, 0.0, X)), scale)
     assert units is not None  # the values are finite
@@ -220,7 +220,7 @@ def _with_constant_columns(
     otherwise: np.ndarray,
     varying: np.ndarray,
 ) -> tuple[Standardisation, Operator, np.ndarray, Gaps]:
-    """Return what :func:`prepare_with_gaps` returns, with variance zero for all but the `varying` columns."""
+    """Return the result of :func:`prepare_with_gaps`, with zero variance except in `varying` columns."""
     p, missing = len(names), np.isnan(X)
     measured = ~missing[:, varying].all(axis=1)
     w = None if weights is None else weights[measured]
@@ -260,15 +260,16 @@ def _model_in_units(model: PpcaModel, exponents: np.ndarray) -> PpcaModel:
 
 # --- numbers and levels ---------------------------------------------------------------------------
 # Imputed by iterative factor analysis of mixed data (FAMD): numbers and indicators of levels are centred and
-# scaled, and missing values are replaced by those of a low-rank approximation whose singular values are
-# shrunk, until the approximation no longer changes.
+# scaled, and missing values are replaced by values of a low-rank approximation with shrunken singular values,
+# until the approximation converges.
 
 
-#: The iterations end if the squared error of the measured values changes by a smaller share than this.
+#: Convergence tolerance: relative change of the squared error of the measured values.
 ERROR_CHANGE = 1e-9
-#: Iterations at most.
+#: Largest number of iterations.
 IMPUTATION_STEPS = 1000
-#: The noise variance is at least this share of the largest eigenvalue, so that scores have a covariance.
+#: Lower limit of the noise variance relative to the largest eigenvalue, so that scores have a covariance
+#: matrix.
 LEAST_NOISE = 1e-12
 
 
@@ -279,9 +280,9 @@ class MixedImputation:
     Attributes
     ----------
     filled : ndarray of shape (n, p)
-        The imputed indicators of a factor sum to one; they may be negative.
+        Rows with imputed values. The imputed indicators of a factor sum to one; they may be negative.
     model : PpcaModel
-        Its conditional means are the imputed values. It imputes new rows.
+        The model whose conditional means are the imputed values; it also imputes new rows.
     iterations : int
     converged : bool
     """
@@ -306,7 +307,7 @@ def impute_mixed(
     Parameters
     ----------
     X : ndarray of shape (n, p)
-        Numbers, and one indicator for each level of a factor; NaN for missing values. Not changed.
+        Numbers, and one indicator for each level of a factor; NaN for missing values. X is not changed.
     weights : ndarray of shape (n,), optional
         Frequencies of the rows.
     scale : Mixed
@@ -316,12 +317,13 @@ def impute_mixed(
     names, index : pandas.Index, optional
         Labels of columns and rows for messages.
     start : PpcaModel, optional
-        A model whose conditional means are the first imputed values; by default the means are.
+        A model whose conditional means are the first imputed values; by default these are the means of the
+        columns.
 
     Raises
     ------
     MissingValuesError
-        For columns or rows without any value.
+        If all values of a column or row are missing.
     ConstantColumnError
         For columns whose measured values do not vary.
     OptionError
@@ -354,7 +356,7 @@ def impute_mixed(
         model, Z = _model_of(filled, shares, float(w.sum()), scale, rank, free)
         fitted, filled = _approximated(filled, missing, model, Z)
         error = float((np.where(missing, 0.0, Z - fitted) ** 2).sum(axis=1) @ shares)
-        # an exact approximation has an error of rounding, which keeps changing
+        # the error of an exact approximation is rounding error, which keeps changing
         if abs(error - previous_error) <= ERROR_CHANGE * error or error <= np.finfo(float).eps * free:
             return MixedImputation(filled, model, iteration, True)
         previous_error = error
@@ -367,13 +369,13 @@ def _model_of(
     """Return the model of completed rows, and these rows centred and scaled.
 
     The indicators of a factor are divided by the roots of the shares of levels, and by the first singular
-    value of the factor, which is one if all its values were measured.
+    value of the factor, which is one if none of its values is missing.
     """
     mean = shares @ X
     is_number = scale.of < 0
     if (mean[~is_number] <= 0.0).any():
         raise OptionError(
-            f"na='em' was given with k_em={rank}, and imputed levels have shares below zero: give a smaller "
+            f"na='em' was given with k_em={rank}, but imputed levels have shares below zero: give a smaller "
             "k_em, or na='drop'."
         )
     centred = X - mean
@@ -397,7 +399,7 @@ def _model_of(
 def _approximated(
     X: np.ndarray, missing: np.ndarray, model: PpcaModel, Z: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shrunk approximation of scaled rows, and rows with its values where they are missing."""
+    """Return the shrunken approximation of scaled rows, and rows with its values in missing cells."""
     W = model.loadings
     scores = Z @ W / ((W**2).sum(axis=0) + model.sigma2)
     fitted = scores @ W.T

@@ -1,17 +1,18 @@
-"""Simulated noise: data with flipped signs, by rows or by the moments of many rows.
+"""Simulated noise: data with random signs, computed from rows or from the moments of many rows.
 
-Flips keep the absolute value of every cell, and so the norms of rows and the variances of columns.
-Permutations of columns mix the norms of rows, so that heavy tails appear as components. Hong, Sheng and
+Sign flips preserve the absolute value of every cell, and so the norms of rows and the variances of columns.
+Permutations of columns mix the norms of rows, so that heavy tails appear as components; see Hong, Sheng and
 Dobriban, "Selecting the number of components in PCA via random signflips".
 
-Draws of noise have the rank and the total variance of the data. The signs of n centred rows, of rank n - 1,
-are not flipped, but those of n - 1 rows in a basis of their space, and likewise for residuals. Otherwise the
-total of noise would be spread over more dimensions, and with few rows any component would exceed it.
+Draws of noise have the rank and the total variance of the data. For n centred rows, which have rank n - 1,
+the signs of n - 1 rows in a basis of their space are flipped instead; residuals are treated in the same way.
+Otherwise the total variance of noise would be spread over more dimensions, and with few rows every component
+would exceed noise.
 
-One row of 8 standard deviations beside strong components has an eigenvalue near theirs. Sign flips keep the
-size of rows, so that the noise has this eigenvalue, too, and no component exceeds it. Rows are pulled in
-along the line to the median, as in spherical principal components: Locantore et al. (1999), "Robust principal
-component analysis for functional data", Test 8.
+With strong components, a single row at 8 standard deviations has an eigenvalue near the eigenvalues of the
+components. Sign flips preserve the norms of rows, so noise also has this eigenvalue, and no component exceeds
+it. Large rows are therefore pulled in towards the median, as in spherical principal components: Locantore et
+al. (1999), "Robust principal component analysis for functional data", Test 8.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from spcastat.linalg.eigenvectors import (
 )
 from spcastat.linalg.operators import Operator
 
-#: Up to this many cells, rows are drawn and their signs flipped; for more, the central limit theorem is used.
+#: Largest number of cells whose signs are flipped directly; for more, the central limit theorem is used.
 ROW_CELLS = 3_000_000
 
 
@@ -95,17 +96,17 @@ class Noise(ABC):
     def without(self, Q: np.ndarray) -> Noise:
         """Return the data with the directions of an orthonormal Q, shape (p, j), projected out.
 
-        The projection removes a share h_i = |Q_i|^2 of the variance of variable i, and makes independent
-        variables correlated, by I - QQ'. Flips of the result take both into account: cells are scaled to
-        their full variance, flipped, and the directions are projected out again.
+        The projection removes a share h_i = |Q_i|^2 of the variance of variable i, and correlates independent
+        variables, with covariances I - QQ'. Flips of the result account for both effects: cells are scaled to
+        their full variance and flipped, and the directions are projected out again.
         """
 
     @abstractmethod
     def residuals(self, v: np.ndarray) -> Noise:
         """Return the residuals of the regressions on the scores of loadings v, shape (p,).
 
-        No direction has been projected out before. Residuals have a dimension less than the data, and so have
-        their flips.
+        No direction may have been projected out before. Residuals and their flips have one dimension less
+        than the data.
         """
 
 
@@ -117,13 +118,14 @@ class RowNoise(Noise):
     ----------
     Z : ndarray of shape (n, p)
     directions_removed : ndarray of shape (p, j), optional
-        Directions that have been projected out.
+        Directions that were projected out.
     groups : ndarray of int, shape (n,), optional
         The numbers of the clusters of the rows, from 0: the signs of a variable in a cluster are flipped
         together.
     terms : ndarray of int, shape (p,), optional
         The numbers of the terms of the variables, from 0: the signs of the variables of a term are flipped
-        together, so that noise keeps their correlations, such as those of the indicators of a factor.
+        together, so that noise keeps their correlations, such as the correlations between indicators of a
+        factor.
     """
 
     Z: np.ndarray
@@ -156,7 +158,7 @@ class RowNoise(Noise):
 
     @cached_property
     def _cells(self) -> np.ndarray:
-        """The cells whose signs are flipped, shape (n, p), each variable with its full variance."""
+        """The cells whose signs are flipped, shape (n, p), scaled to the full variances of the variables."""
         return self.Z if self.directions_removed is None else self.Z * _inflation(self.directions_removed)
 
     @cached_property
@@ -177,7 +179,7 @@ class RowNoise(Noise):
             return super().largest_of_flips(rng)
         flipped_rows = self._flipped_cells(rng)
         along = flipped_rows @ Q
-        products = flipped_rows @ flipped_rows.T - along @ along.T  # of the rows without the directions
+        products = flipped_rows @ flipped_rows.T - along @ along.T  # products of rows without the directions
         return float(np.linalg.eigvalsh(products)[-1]) * _ratio(self._total, float(np.trace(products)))
 
     def _flipped_cells(self, rng: np.random.Generator) -> np.ndarray:
@@ -190,11 +192,11 @@ class RowNoise(Noise):
             flips = flips[:, self.terms]
         if self.groups is not None:
             flips = flips[self.groups]
-        return np.asarray(Z * (2 * flips - 1))  # a third of the time of a choice between Z and -Z
+        return np.asarray(Z * (2 * flips - 1))  # takes a third of the time of choosing between Z and -Z
 
     def without(self, Q: np.ndarray) -> Noise:
         Z, groups = self.Z - (self.Z @ Q) @ Q.T, self.groups
-        if len(Z) < self.p:  # flips of rows that have lost a dimension would regain it
+        if len(Z) < self.p:  # flips would restore a dimension that the rows have lost
             values, vectors = np.linalg.eigh(Z @ Z.T)
             lost = vectors[:, values <= RELATIVE * values[-1]]
             if lost.shape[1] and values[-1] > 0:
@@ -215,10 +217,10 @@ class Tails:
     Attributes
     ----------
     ratio : ndarray of shape (p, p)
-        Variance of each covariance under flips, relative to that for normal rows.
+        Variance of each covariance under flips, relative to its variance for normal rows.
     sizes : ndarray of shape (h,)
-        Mean squared cell of the largest rows relative to that of all rows: a row that is much larger than
-        the others gives a separate eigenvalue whatever its signs.
+        Mean squared cells of the largest rows relative to all rows: a row that is much larger than the other
+        rows gives a separate eigenvalue for any signs.
     """
 
     ratio: np.ndarray
@@ -229,20 +231,21 @@ class Tails:
 class MomentNoise(Noise):
     """A covariance matrix of many rows, whose flips are simulated by the central limit theorem.
 
-    Flips keep the variances. Covariances get mean zero and, for normal rows, the variance
+    Flips preserve the variances. Covariances then have mean zero and, for normal rows, the variance
     (s_ii s_jj + 2 s_ij^2) / n. They are drawn like the covariances of n rows of independent variables, so
-    that the largest eigenvalues have the right mean and spread for any p.
+    that the largest eigenvalues have the correct mean and spread for any p.
 
     Attributes
     ----------
     S : ndarray of shape (p, p)
     rows : float
     directions_removed : ndarray of shape (p, j), optional
-        Directions that have been projected out.
+        Directions that were projected out.
     tails : Tails, optional
         Deviations of the rows from normality.
     terms : ndarray of int, shape (p,), optional
-        The numbers of the terms of the variables, as for `RowNoise`: flips keep the covariances in a term.
+        The numbers of the terms of the variables, as for `RowNoise`: flips preserve the covariances within a
+        term.
     """
 
     S: np.ndarray
@@ -291,9 +294,9 @@ class MomentNoise(Noise):
 def _covariances_of_noise(rng: np.random.Generator, n: int, p: int, sizes: np.ndarray) -> np.ndarray:
     """Return covariances of n rows of p independent standard normal variables, shape (p, p).
 
-    The largest rows have the mean squares `sizes`, and the other rows equal parts of the rest. Covariances
-    are rescaled so that their variance is 1 / n. With more rows than variables, the Bartlett decomposition of
-    the cross-products is used.
+    The largest rows have the mean squares `sizes`, and the other rows share the remaining sum equally.
+    Covariances are rescaled so that their variance is 1 / n. With more rows than variables, the Bartlett
+    decomposition of the cross-products is used.
     """
     sizes = sizes[: n - 1]
     unsampled = n - len(sizes)
@@ -337,7 +340,7 @@ def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
 
 
 def _directions(Z: np.ndarray, m: int) -> np.ndarray:
-    """Return the m leading eigenvectors of Z'Z, by the smaller of Z'Z and ZZ'."""
+    """Return the m leading eigenvectors of Z'Z, computed from the smaller of Z'Z and ZZ'."""
     if Z.shape[1] <= Z.shape[0]:
         return top_eigh(Z.T @ Z, m)[1]
     V = Z.T @ top_eigh(Z @ Z.T, m)[1]
@@ -345,13 +348,13 @@ def _directions(Z: np.ndarray, m: int) -> np.ndarray:
 
 
 def _ratio(total: float, noise: float) -> float:
-    """Return the factor that gives noise the total variance of the data."""
+    """Return the factor that scales noise to the total variance of the data."""
     return float(total / noise) if noise > 0 else 1.0
 
 
 def _inflation(Q: np.ndarray) -> np.ndarray:
     """Return the factors that restore the variances of variables after projecting out Q."""
-    # remaining shares of a variance below 0.05 count as 0.05
+    # remaining shares of the variance are at least 0.05
     return 1.0 / np.sqrt(np.maximum(1.0 - (Q**2).sum(axis=1), 0.05))
 
 
@@ -363,17 +366,18 @@ def _projected(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RowSizeTuning:
-    """Constants by which large rows are pulled in; benchmarks/results/trust.md shows the effect.
+    """Constants for pulling in large rows; benchmarks/results/trust.md shows their effect.
 
     Attributes
     ----------
     largest : float
         Rows are pulled in to this multiple of the median size.
     far : float
-        Rows are pulled in only if one has more than this multiple of the median size, so that the eigenvalues
-        of ordinary data are those of a fit.
+        Rows are pulled in only if the size of a row exceeds this multiple of the median size, so that for
+        ordinary data the eigenvalues equal the eigenvalues of a fit.
     least_mad : float
-        A median absolute deviation below this share of the standard deviation is replaced by the latter.
+        A median absolute deviation below this share of the standard deviation is replaced by the standard
+        deviation.
     """
 
     largest: float = 1.5
@@ -386,18 +390,19 @@ ROW_SIZES = RowSizeTuning()
 
 @dataclass(frozen=True, eq=False)
 class PulledIn:
-    """Rows of which the large ones have been pulled in.
+    """Rows after large rows were pulled in.
 
     Attributes
     ----------
     Z : ndarray of shape (n, p)
-        Centred again, each variable with the sum of squares that it had; NaN for missing values.
+        The rows, centred again and scaled to the original sums of squares of the variables; NaN for missing
+        values.
     pulled : int
-        Number of rows pulled in; a row of weight 2 is two.
+        Number of rows pulled in; a row of weight 2 counts as two rows.
     far : ndarray of int
-        Rows of more than `RowSizeTuning.far` times the median size, the one with the largest share first.
+        Rows of more than `RowSizeTuning.far` times the median size, in decreasing order of their shares.
     shares : ndarray
-        Their shares of the total variance, before they were pulled in.
+        Shares of these rows in the total variance, before they were pulled in.
     """
 
     Z: np.ndarray
@@ -407,11 +412,11 @@ class PulledIn:
 
 
 def pulled_in(Z: np.ndarray, weights: np.ndarray | None = None) -> PulledIn:
-    """Pull large rows in to a multiple of the median size, if one is far; see `RowSizeTuning`.
+    """Pull large rows in to a multiple of the median size, if a row is far; see `RowSizeTuning`.
 
     The size of a row is the root mean square of its distances from the medians of the variables, in units of
-    the median absolute deviation (the standard deviation for variables that hardly have one), over the values
-    that are not missing.
+    the median absolute deviation (or of the standard deviation, if the former is nearly zero), over the
+    values that are not missing.
 
     Parameters
     ----------
@@ -449,10 +454,10 @@ def pulled_in(Z: np.ndarray, weights: np.ndarray | None = None) -> PulledIn:
 
 
 def medians(Z: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the weighted median of each column, shape (p,), without missing values; 0 if it is empty."""
+    """Return the weighted median of each column, shape (p,), ignoring missing values; 0 without values."""
     if (weights == weights[0]).all() and not np.isnan(Z).any():
         return np.asarray(np.median(Z, axis=0))
-    order = np.argsort(Z, axis=0)  # missing values are last
+    order = np.argsort(Z, axis=0)  # missing values come last
     values = np.take_along_axis(Z, order, axis=0)
     counts = np.cumsum(np.where(np.isnan(values), 0.0, weights[order]), axis=0)
     half, places = 0.5 * counts[-1], np.arange(Z.shape[1])
@@ -471,10 +476,10 @@ def covariance_noise(op: Operator, n: float | None, kind: str | None, seed: int,
     op : Operator
     n : float or None
     kind : str or None
-        The kind of correlations, where known.
+        The kind of correlations, if known.
     seed : int
     unit : float
-        A power of two that the data of the operator are divided by.
+        A power of two by which the data of the operator are divided.
 
     Raises
     ------
@@ -500,13 +505,14 @@ def noise_of(
 ) -> tuple[Noise, PulledIn | None]:
     """Return the simulation of noise for rows; signs are flipped directly for up to `cells` cells.
 
-    Of more cells, equal rows count as observations of their own.
+    For more cells, equal rows count as separate observations.
 
-    Columns with the same number in `terms` keep their correlations; None if all columns are flipped alone.
+    Columns with equal numbers in `terms` keep their correlations; with None, columns are flipped
+    independently.
 
-    Large rows are pulled in, and returned, for dense rows that were centred at their means. The data of the
-    operator are divided by `unit`, a power of two, so that squares of their covariances neither overflow
-    nor vanish.
+    For dense rows that were centred at their means, large rows are pulled in, and the result is also
+    returned. The data of the operator are divided by `unit`, a power of two, to avoid overflow and underflow
+    of squared covariances.
     """
     op = source.op
     flipped = flipped_rows(source, max(cells, op.p**2) // op.p)
@@ -532,17 +538,17 @@ def noise_of(
 
 
 def standardised(source: StandardRows, unit: float) -> np.ndarray:
-    """Return the rows, centred and scaled as for the fit, over `unit`, shape (n, p); NaN where missing."""
+    """Return the rows, centred and scaled as in the fit and divided by `unit`, (n, p); NaN if missing."""
     X = source.measured
     X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
     return np.asarray((X - source.standard.mean) / source.standard.scale / source.op.unit / unit)
 
 
 def flipped_rows(source: StandardRows, limit: int) -> RowGroups | None:
-    """Return the rows whose signs are flipped, in an order by their content; None if they exceed `limit`.
+    """Return the rows whose signs are flipped, in canonical order; None if there are more than `limit`.
 
-    Copies of an observation have their signs in common, and so have equal rows of a cluster. The signs of
-    other equal rows differ: a row of weight 2 is two rows.
+    Copies of an observation share their signs, and so do equal rows of a cluster. Other equal rows have
+    separate signs: a row of weight 2 counts as two rows.
     """
     if source.n > limit:
         return None
@@ -557,7 +563,7 @@ def flipped_rows(source: StandardRows, limit: int) -> RowGroups | None:
 
 
 def row_noise(source: StandardRows, flipped: RowGroups, Z: np.ndarray, terms: np.ndarray | None) -> RowNoise:
-    """Return the simulation of noise for standardised rows; missing values, NaN, become zero."""
+    """Return the simulation of noise for standardised rows, in which missing values (NaN) become zero."""
     w = weights_or_ones(source.weights, len(Z))
     counts = w @ ~np.isnan(Z)  # the sum of the weights in each column
     w = weights_or_ones(flipped.weights, len(flipped.rows))
@@ -569,12 +575,12 @@ def row_noise(source: StandardRows, flipped: RowGroups, Z: np.ndarray, terms: np
         covariates = np.zeros((len(rows), 0))
     else:
         return RowNoise(rows, groups=clusters, terms=terms)
-    rows, clusters = rotated(rows, covariates, w, clusters)  # flips of n centred rows have a larger rank
+    rows, clusters = rotated(rows, covariates, w, clusters)  # flips of n centred rows have a higher rank
     return RowNoise(rows, groups=clusters, terms=terms)
 
 
 def tails_of(source: StandardRows, S: np.ndarray) -> Tails | None:
-    """Return how far the rows of S are from normal; None if that cannot be represented in floating point."""
+    """Return the deviations of the rows from normality; None if floating point cannot represent them."""
     standard, n = source.standard, source.weight
     deviations = np.sqrt(np.diag(S))
     divisor = standard.scale * source.op.unit * deviations
@@ -591,7 +597,7 @@ def tails_of(source: StandardRows, S: np.ndarray) -> Tails | None:
 # --- rows that are exchangeable ---------------------------------------------------------------------
 
 
-#: Of more weighted rows, correlations in a basis of the complement of their mean are negligible.
+#: With more weighted rows, correlations in a basis of the complement of their mean are negligible.
 WEIGHTED_ROWS = 1000
 
 
@@ -601,8 +607,8 @@ def rotated(
     """Rotate residuals to exchangeable rows with the same cross-products.
 
     The residuals of n rows on covariates of rank r lie in a space of n - 1 - r dimensions. In an orthonormal
-    basis of it independent errors stay independent: Huh and Jhun (2001), Random permutation testing in
-    multiple linear regression, Communications in Statistics: Theory and Methods 30, 2023-2032.
+    basis of this space, independent errors remain independent: Huh and Jhun (2001), Random permutation
+    testing in multiple linear regression, Communications in Statistics: Theory and Methods 30, 2023-2032.
 
     Parameters
     ----------
@@ -617,7 +623,7 @@ def rotated(
     Returns
     -------
     rows : ndarray of shape (n - 1 - r, p)
-        With weights, n is the number of rows with a positive weight.
+        The rotated rows; with weights, n is the number of rows with a positive weight.
     group : ndarray of shape (n - 1 - r,) or None
         The groups of these rows.
     """
@@ -639,27 +645,27 @@ def rotated(
 def in_complement(
     Y: np.ndarray, U: np.ndarray, group: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the rows of Y in a basis of the orthogonal complement of U that is close to the rows themselves.
+    """Return the rows of Y in a basis of the orthogonal complement of U that is close to single rows.
 
-    Householder reflections replace the j smallest rows by multiples of them that are added to the other rows,
-    so that a large row remains a single row. Rows of a group are first rotated among themselves, until U is
+    Householder reflections eliminate the j smallest rows and add multiples of them to the other rows, so that
+    a large row remains a single row. The rows of a group are first rotated among themselves, so that U is
     nonzero in at most j of them. Reflections that mix groups then change no other rows.
 
     Parameters
     ----------
     Y : ndarray of shape (n, p)
-        Columns orthogonal to U.
+        A matrix with columns orthogonal to U.
     U : ndarray of shape (n, j)
-        Orthonormal columns.
+        A matrix with orthonormal columns.
     group : ndarray of int, shape (n,), optional
-        Ascending.
+        The groups of the rows, in ascending order.
 
     Returns
     -------
     rows : ndarray of shape (n - j, p)
-        With the cross-products Y'Y.
+        Rows with the same cross-products Y'Y.
     group : ndarray of shape (n - j,) or None
-        The groups of these rows, ascending.
+        The groups of these rows, in ascending order.
     """
     if group is not None:
         Y, U = _concentrated(Y, U, group)
@@ -673,11 +679,11 @@ def in_complement(
 
 
 def _uncorrelated(Y: np.ndarray, U: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return what `in_complement` does for the means of weighted rows, U of shape (n, 1), uncorrelated.
+    """Return the result of `in_complement` for means of weighted rows, U (n, 1), in uncorrelated form.
 
     Independent rows times the roots of unequal weights are correlated in most bases of the complement. They
-    are not in the eigenvectors of their covariance matrix, which are the contrasts of rows of equal weight,
-    and one vector less than there are different weights.
+    are uncorrelated in the basis of the eigenvectors of their covariance matrix: the contrasts of rows of
+    equal weight, and one vector fewer than there are different weights.
     """
     order = np.lexsort((np.linalg.norm(Y, axis=1), weights))
     kinds, starts, kind = np.unique(weights[order], return_index=True, return_inverse=True)
@@ -688,7 +694,7 @@ def _uncorrelated(Y: np.ndarray, U: np.ndarray, weights: np.ndarray) -> np.ndarr
 
 
 def _concentrated(Y: np.ndarray, U: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotate the rows of each group so that at most j of its rows of U, shape (n, j), are not zero."""
+    """Rotate the rows of each group so that U, shape (n, j), is nonzero in at most j rows of the group."""
     Y, U, j = Y.copy(), U.copy(), U.shape[1]
     starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
     for start, end in zip(starts, np.append(starts[1:], len(Y)), strict=True):

@@ -1,4 +1,4 @@
-"""The door: whatever users give as data becomes a table in memory, or chunks."""
+"""Opening of data: anything that users pass as data becomes a table in memory, or chunks."""
 
 from __future__ import annotations
 
@@ -42,24 +42,23 @@ from spcastat.streams.chunks import (
     text_chunks,
 )
 
-#: Libraries whose tables are read as data in memory, and not as streams.
+#: Libraries whose tables are read as data in memory instead of streams.
 _IN_MEMORY = ("pandas", "polars", "pyarrow")
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Where rows come from: a table in memory, or chunks, or a collection of Dask.
+    """The source of rows: a table in memory, chunks, or a dask collection.
 
     Attributes
     ----------
     data : object
-        The table: what the user gave, or the rows of files that fit into memory. For chunks and Dask, what
-        the user gave.
+        The data as given, or the rows of files that fit into memory.
     files : sequence of str
-        The files that the table was read from.
+        The files from which the table was read.
     chunks : Chunks or None
     on_dask : bool
-        Whether `data` is a collection of Dask.
+        Whether `data` is a dask collection.
     """
 
     data: Any
@@ -74,10 +73,10 @@ class Source:
 
     @property
     def column_names(self) -> Iterable[Any]:
-        """The names of the columns of a table in memory; none for arrays and other objects."""
+        """The names of the columns of a table in memory; empty for arrays and other objects."""
         if not self.in_memory or library_of(self.data) not in _IN_MEMORY:
             return ()
-        names = getattr(self.data, "column_names", None)  # of Arrow, whose columns are arrays
+        names = getattr(self.data, "column_names", None)  # an Arrow table, whose `columns` are arrays
         names = getattr(self.data, "columns", None) if names is None else names
         return names if isinstance(names, pd.Index | list | tuple) else ()
 
@@ -99,14 +98,14 @@ class Source:
         """
         if reading.na in GAPS:
             raise OptionError(
-                f"na={reading.na!r} was given with rows that come in chunks; it needs them in memory. Give a "
+                f"na={reading.na!r} was given with rows in chunks, but needs them in memory. Give a "
                 "table that fits into memory, such as a sample, or na='drop'."
             )
         if reading.grouping:
             name = reading.grouping[0]
             raise OptionError(
-                f"{name}={shown(getattr(reading, name))} was given with rows that come in chunks, of which "
-                "single rows are drawn: give a table that fits into memory, such as a sample of whole "
+                f"{name}={shown(getattr(reading, name))} was given with rows in chunks, from which single "
+                "rows are drawn: give a table that fits into memory, such as a sample of whole "
                 "clusters."
             )
         if self.chunks is not None:
@@ -118,7 +117,7 @@ class Source:
 
 
 def source_of(data: Any) -> Source:
-    """Open whatever users give as rows.
+    """Open anything that users pass as rows.
 
     Parameters
     ----------
@@ -140,7 +139,7 @@ def source_of(data: Any) -> Source:
     DataError
         For a source that can be read only once, or a path to a file of another format.
     FileError, OptionError, ColumnTypeError, DuplicateNamesError
-        For files that cannot be read.
+        If a file cannot be read.
     """
     if names_files(data):
         return _source_of_files(data)
@@ -153,7 +152,7 @@ def source_of(data: Any) -> Source:
 
 
 def table_of(data: Any) -> Source:
-    """Open data that are to be a table in memory, as `source_of` does; other objects are not looked at."""
+    """Open data that must be a table in memory, as `source_of` does; other objects are not opened."""
     return _source_of_files(data) if names_files(data) else Source(data)
 
 
@@ -169,11 +168,11 @@ def names_files(data: Any) -> bool:
 
 #: Text files with more bytes than this (100 MB), uncompressed, are read in chunks.
 LARGEST_TEXT = 100_000_000
-#: Parquet files that take more bytes than this (500 MB) in memory are read in chunks.
+#: Parquet files that need more bytes than this (500 MB) in memory are read in chunks.
 LARGEST_PARQUET = 500_000_000
 
 
-#: The functions of pandas that read files, by the ends of their names.
+#: The pandas functions that read files, by the extensions of the files.
 _READERS = {
     **dict.fromkeys((".csv", ".tsv", ".tab"), "pd.read_csv"),
     ".parquet": "pd.read_parquet",
@@ -183,7 +182,7 @@ _READERS = {
 
 
 def _source_of_files(data: Any) -> Source:
-    """Read files that fit into memory; open others in chunks."""
+    """Read files that fit into memory; open other files in chunks."""
     if not isinstance(data, list | tuple) and os.path.isfile(data):
         file = str(Path(data).absolute())
         if is_labelled_file(data):
@@ -202,7 +201,7 @@ def _source_of_files(data: Any) -> Source:
 def fits_in_memory(path: str | os.PathLike[str]) -> bool:
     """Whether a text table or a Parquet file is small enough to be read as a whole.
 
-    So is any text table with as many rows as columns, to see whether it is a covariance matrix.
+    A text table with as many rows as columns is always read as a whole, as it may be a covariance matrix.
     """
     if usual_separator(path) is not None:
         return holds_at_most(path, LARGEST_TEXT) or may_be_matrix(path)
@@ -214,7 +213,7 @@ def _is_small(chunks: Chunks) -> bool:
 
 
 def _chunks_of_parquet(data: Any) -> Chunks:
-    """Open a Parquet file, a folder of such files, those of a pattern, or those of a list of paths."""
+    """Open a Parquet file, or the Parquet files of a folder, a pattern or a list of paths."""
     if isinstance(data, list | tuple):
         return parquet_chunks([_parquet_path(path) for path in data])
     pattern = str(data)
@@ -233,8 +232,8 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
     exists = bool(str(data)) and os.path.exists(path)
     if "://" in str(data) and not exists:
         raise DataError(
-            f"Data of type str were given, {shown(str(data))}, which is an address, but files are read from "
-            f"disk only: download the file first, or give dask.dataframe.read_parquet({shown(str(data))})."
+            f"Data of type str were given, {shown(str(data))}, which is an address, but files are read only "
+            f"from disk: download the file first, or give dask.dataframe.read_parquet({shown(str(data))})."
         )
     if (exists or path.suffix.lower() in SUFFIXES) and is_parquet(path):
         return path
@@ -247,14 +246,14 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
     absence = "" if exists else ", and there is no such file"
     raise DataError(
         f"Data of type {kind} were given, {name}{absence}; a path must be to Parquet files, to a .csv, .tsv "
-        "or .tab file, or to a .sav or .dta file; read others with pandas first."
+        "or .tab file, or to a .sav or .dta file; read other files with pandas first."
     )
 
 
 def _frame_of(chunks: Chunks) -> pd.DataFrame | None:
-    """Return all rows of one or more Parquet files, with default labels numbered on from file to file.
+    """Return all rows of one or more Parquet files; default labels continue from file to file.
 
-    None if the files do not have the same columns.
+    The result is None if the files have different columns.
     """
     frames = [part.whole() for part in chunks.parts or [chunks] if part.whole is not None]
     if len(frames) == 1:
@@ -264,7 +263,7 @@ def _frame_of(chunks: Chunks) -> pd.DataFrame | None:
         return None
     plain = all(frame.index.equals(pd.RangeIndex(len(frame))) for frame in frames)
     rows = pd.concat([frame[columns] for frame in frames], ignore_index=plain)
-    for name in columns:  # booleans in one file, and numbers in another: they are numbers
+    for name in columns:  # booleans in one file and numbers in another become numbers
         kinds = {frame[name].dtype.kind for frame in frames}
         if rows[name].dtype == object and kinds <= set("biuf"):
             rows[name] = rows[name].astype(np.float64)
@@ -275,7 +274,7 @@ def _frame_of(chunks: Chunks) -> pd.DataFrame | None:
 
 
 def _chunks_of(data: Any) -> Chunks | None:
-    """Open an object that is not in memory; None for tables in memory, and for what is no source of rows."""
+    """Open an object that is not in memory; None for tables in memory and objects that have no rows."""
     if (opener := _opener_of(data)) is not None:
         return opener(data)
     if isinstance(data, np.ndarray):
@@ -298,7 +297,7 @@ def _chunks_of(data: Any) -> Chunks | None:
 
 
 def _unwrapped(data: Any) -> Any:
-    """Return the native object of a narwhals frame; other data unchanged."""
+    """Return the native object of a narwhals frame; other data are returned unchanged."""
     if library_of(data) == "narwhals":
         import narwhals as nw
 
@@ -307,7 +306,7 @@ def _unwrapped(data: Any) -> Any:
 
 
 def _opener_of(data: Any) -> Callable[[Any], Chunks] | None:
-    """Return what opens an object of a library that reads rows in chunks; None for its objects in memory."""
+    """Return the function that opens an object of a library for chunks; None for objects in memory."""
     openers = (OPENERS.get((library_of(data), base.__name__)) for base in type(data).__mro__)
     return next(filter(None, openers), None)
 
@@ -316,11 +315,11 @@ def _opener_of(data: Any) -> Callable[[Any], Chunks] | None:
 
 
 def _of_sequence(data: Sequence[Any]) -> Chunks | None:
-    """Open a list or tuple of chunks; None for one of other things."""
+    """Open a list or tuple of chunks; None for a list or tuple of other objects."""
     if not (data and is_chunk(data[0])):
         return None
     refuse_imputations(data)
-    chunks = (data[i] for i in range(len(data)))  # iterating over the data themselves would be a pass
+    chunks = (data[i] for i in range(len(data)))  # iterating over the data themselves would count as a pass
     maps = [_mapped(chunk) for chunk in chunks if isinstance(chunk, np.ndarray)]
     files = [array.filename for array in maps if array is not None]
     title = f"the {type(data).__name__} of {plural(len(data), 'chunk')}"
@@ -328,7 +327,7 @@ def _of_sequence(data: Sequence[Any]) -> Chunks | None:
 
 
 def _of_function(function: Callable[[], Any]) -> Chunks:
-    files = getattr(function, "files", None)  # the functions of the command tell their files
+    files = getattr(function, "files", None)  # functions of the command line program have this attribute
     files = list(files) if isinstance(files, list | tuple) else None
     return iterable_chunks(_with_reported_errors(function), f"the {_name_of(function)}", files)
 
@@ -345,7 +344,7 @@ def _from_iterable(data: Any) -> Chunks | None:
         raise DataError(f"Data of type {name} were given, which {ONCE}")
     try:
         first_chunk = next(iter(data), None)
-    except Exception:  # reported with the name of the chunk when it is read
+    except Exception:  # the error is reported with the name of the chunk when it is read
         first_chunk = None
     if first_chunk is not None and not is_chunk(first_chunk):
         return None
@@ -353,7 +352,7 @@ def _from_iterable(data: Any) -> Chunks | None:
 
 
 def _with_reported_errors(function: Callable[[], Any]) -> Callable[[], Any]:
-    """Wrap a user's function so that an error in it is reported as DataError."""
+    """Wrap a function of the user so that an error in it is reported as DataError."""
 
     def begin() -> Any:
         try:
@@ -374,7 +373,7 @@ def _name_of(function: Any) -> str:
 
 
 def _mapped(array: Any) -> np.memmap[Any, Any] | None:
-    """Return the memory map that an array is a view of, or None."""
+    """Return the memory map of which an array is a view, or None."""
     while array is not None:
         if isinstance(array, np.memmap):
             return array
@@ -383,7 +382,7 @@ def _mapped(array: Any) -> np.memmap[Any, Any] | None:
 
 
 def with_reader(message: str, files: Sequence[str]) -> str:
-    """Return a message whose advice is for a data frame ``df`` with the call that reads it from its file."""
+    """Add to a message with advice for a data frame ``df`` the call that reads ``df`` from its file."""
     if len(files) != 1 or "df" not in message:
         return message
     path = Path(files[0])
@@ -392,11 +391,11 @@ def with_reader(message: str, files: Sequence[str]) -> str:
     return message.replace("; ", f"; with df = {_READERS[kind]}({str(path)!r}{separator}), ", 1)
 
 
-# --- files that rows were read from -----------------------------------------------------------------
+# --- files from which rows were read ----------------------------------------------------------------
 
 
 def require_apart(path: Any, files: Sequence[str]) -> None:
-    """Raise OptionError if a file to be written is one of those that rows were read from."""
+    """Raise OptionError if a file to be written is one from which rows were read."""
     if is_among(path, files):
         raise OptionError(
             f"path={str(path)!r} was given, but the rows were read from this file; give another path."
@@ -408,9 +407,9 @@ def require_apart(path: Any, files: Sequence[str]) -> None:
 
 #: The columns in which mice, for R, stores the number of the imputation and of the row.
 IMPUTATION_COLUMN, ROW_COLUMN = ".imp", ".id"
-#: Imputations of one table have at least this share of cells in common.
+#: Smallest share of equal cells in imputations of one table.
 LEAST_EQUAL = 0.5
-#: Rows that are compared.
+#: Largest number of rows that are compared.
 COMPARED_ROWS = 10_000
 
 
@@ -436,9 +435,9 @@ def refuse_long_imputations(columns: Iterable[Any]) -> None:
 def refuse_imputations(data: Any) -> None:
     """Raise DataError for a list of data frames that look like imputations of one table.
 
-    They have the same columns and row labels, most of their cells are equal, and far more than in rows that
-    do not belong together: cells that differ are at most half as many as between a row and the next row of
-    the other frame. So chunks of equal length, whose labels are all 0, 1, ..., are not taken for imputations.
+    Such frames have the same columns and row labels, and most of their cells are equal. The number of
+    different cells is also at most half the number of different cells between each row and the next row of
+    the other frame, so chunks of equal length with labels 0, 1, ... are not mistaken for imputations.
     """
     frames = list(data) if isinstance(data, list | tuple) else []
     if len(frames) < 2 or not all(isinstance(frame, pd.DataFrame) for frame in frames):
@@ -459,7 +458,7 @@ def refuse_imputations(data: Any) -> None:
 
 
 def _is_alike(reference: pd.DataFrame, candidate: pd.DataFrame) -> bool:
-    """Whether two frames have the same columns and row labels, and more than one row."""
+    """Whether two frames have more than one row, and the same columns and row labels."""
     return (
         len(reference) > 1
         and reference.shape == candidate.shape
@@ -469,7 +468,7 @@ def _is_alike(reference: pd.DataFrame, candidate: pd.DataFrame) -> bool:
 
 
 def _equal_cells(frames: Sequence[pd.DataFrame]) -> tuple[float, float]:
-    """Return the shares of cells that are equal in the same row, and in the next row of the second frame."""
+    """Return the shares of equal cells in the same rows, and in rows shifted by one in the second frame."""
     cells, other_cells = (frame.iloc[:COMPARED_ROWS].to_numpy(dtype=object) for frame in frames)
     equality = np.asarray(cells == other_cells, dtype=bool)
     equality_shifted = np.asarray(cells == np.roll(other_cells, 1, axis=0), dtype=bool)

@@ -56,16 +56,16 @@ if TYPE_CHECKING:
     from spcastat.inputs.noise import Noise, PulledIn
     from spcastat.inputs.samplers import FoldRows, RowSampler, Rules
 
-#: The order of the rows of data with more cells than this is not looked at.
+#: Largest number of cells of data whose rows are checked for dependence.
 EXAMINED_CELLS = 20_000_000
-#: Names of options of rows: for reading, and all.
+#: Names of the options of rows: the options for reading, and all options.
 ROW_READING = tuple(field_of_options.name for field_of_options in fields(ReadOptions))
 ROW_OPTIONS = (*ROW_READING, "center", "scale", "blocks", "passes", "robust")
 
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
-    """Standardised rows: their moments, and how missing values were treated.
+    """Standardised rows, their moments, and the treatment of missing values.
 
     Attributes
     ----------
@@ -89,24 +89,26 @@ class RowData(Data):
     Attributes
     ----------
     contents : Design
-        The rows as they were read, with NaN for missing values.
+        The rows as read, with NaN for missing values.
     reading : ReadOptions
     center, scale
-        As :func:`column_values` and :func:`scale_of` return them.
+        The centre and scale, as returned by :func:`column_values` and :func:`scale_of`.
     rank : int
-        The rank of the model of missing values by default: the number of components.
+        The default rank of the model of missing values: the number of components.
     keep_rows : bool
-        Whether a method needs an operator with rows.
+        Whether the method needs an operator with rows.
     checksum : int or None
         Checksum of the values, if they share memory with the caller's data.
     total_rows : int or None
-        If the rows are a sample of rows in chunks: the number of rows that it was drawn from, perhaps all.
+        For a sample of rows in chunks, the number of rows from which it was drawn; the sample may contain all
+        of them.
     otherwise : Series of length p, or None
-        For some of the rows of an analysis: the scale of columns that do not vary; None for an error.
+        For a part of the rows of an analysis, the scale of columns that do not vary in this part; None raises
+        an error for such columns.
     robust : {False, True, "cells", "rows"}
-        Whether outlying cells are pulled in, and outlying rows have no weight.
+        Whether outlying cells are pulled in, and outlying rows have weight zero.
     components : int or None
-        The number of components by which rows are judged, if it is known.
+        The number of components used to judge rows, if it is known.
     """
 
     contents: Design
@@ -132,15 +134,15 @@ class RowData(Data):
         warns: bool = True,
         files: Sequence[str] = (),
     ) -> RowData:
-        """Read rows in memory; `options` are those of :func:`spcastat.rows`.
+        """Read rows in memory, with the options of :func:`spcastat.rows`.
 
-        `otherwise` is the scale of columns that do not vary, for some of the rows of an analysis; `files` are
-        those that the table was read from.
+        `otherwise` is the scale of columns that do not vary, for a part of the rows of an analysis. `files`
+        are the files from which the table was read.
         """
         reading, scaling = split_options(options)
         if scaling.pop("passes", None) is not None:
             raise errors.OptionError(
-                f"passes={shown(options['passes'])} was given with data in memory; it limits the passes "
+                f"passes={shown(options['passes'])} was given with data in memory, but it limits the passes "
                 "over rows in chunks. Leave it out."
             )
         mixed = is_mixed(options)
@@ -152,7 +154,7 @@ class RowData(Data):
             contents.rows.require(len(contents.index))
         table_view = table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
         unshared = not contents.shared or reading.na in GAPS
-        if reading.formula is not None:  # the names that it uses, of all in the user's scope
+        if reading.formula is not None:  # only the names that it uses are kept
             reading = replace(reading, context=contents.spec.context)
             options = {**options, "context": contents.spec.context}
         return cls(
@@ -168,7 +170,7 @@ class RowData(Data):
             robust=robust,
         )
 
-    # --- what was read -----------------------------------------------------------------------------
+    # --- the rows as read --------------------------------------------------------------------------
 
     @property
     def spec(self) -> Spec:
@@ -247,13 +249,13 @@ class RowData(Data):
         if standard.scaling != "none" or standard.centring != "mean" or self.reading.formula is not None:
             return False
         values = matrix.data if is_sparse(matrix) else np.asarray(matrix)
-        for cells in (values[:1000], values):  # a few first, which most tables fail
+        for cells in (values[:1000], values):  # the first cells exclude most tables
             if not ((cells >= 0) & (cells == np.rint(cells))).all():
                 return False
         variances = self.op.diagonal() * self.op.unit**2
         return bool((variances > standard.mean)[variances > 0].mean() > 0.5)
 
-    # --- cleaned -----------------------------------------------------------------------------------
+    # --- cleaning ----------------------------------------------------------------------------------
 
     @cached_property
     def cleaning(self) -> Cleaning | None:
@@ -272,12 +274,12 @@ class RowData(Data):
 
     @property
     def _rows_judged(self) -> bool:
-        """Whether far rows have no weight, with `robust`, so that tests and folds need not pull them in."""
+        """Whether `robust` gave far rows weight zero, so that tests and folds need not pull them in."""
         return self.cleaning is not None and self.cleaning.rows
 
     @cached_property
     def _rows(self) -> Any:
-        """The rows that are fitted, with NaN for missing values: as given, or cleaned, with `robust`."""
+        """The fitted rows, with NaN for missing values: as given, or cleaned with `robust`."""
         matrix = self.contents.matrix
         return matrix if self.cleaning is None else self.cleaning.cleaned(np.asarray(matrix, dtype=float))
 
@@ -286,7 +288,7 @@ class RowData(Data):
         """The rows as given, with NaN for missing values; shape (n, p)."""
         return self.contents.matrix
 
-    # --- standardised ------------------------------------------------------------------------------
+    # --- standardisation ---------------------------------------------------------------------------
 
     @cached_property
     def standardised(self) -> Standardised:
@@ -343,7 +345,7 @@ class RowData(Data):
                 self.keep_rows,
                 self._fallback,
             )
-            finite = np.isfinite(op.total)  # False for infinite values only: prepare() does not overflow
+            finite = np.isfinite(op.total)  # False only for infinite values: prepare() does not overflow
         if not finite:
             contents.check()
         return Standardised(standard, op, self._rows)
@@ -367,7 +369,7 @@ class RowData(Data):
 
     @property
     def measured(self) -> Any:
-        """The rows that are fitted, with NaN for missing values; shape (n, p)."""
+        """The fitted rows, with NaN for missing values; shape (n, p)."""
         missing = self.missing
         if missing is None or not missing.missing.any():
             return self.matrix
@@ -381,22 +383,22 @@ class RowData(Data):
         return design
 
     def _block_length(self) -> int:
-        """Return the length of blocks for the scores of the first two principal components, the larger."""
+        """Return the larger of the block lengths for the scores of the first two principal components."""
         op, standard = self.op, self.standard
         V = op.leading(min(2, op.p))[1]
-        scores = np.nan_to_num(standard.project(self.matrix, V))  # a missing score counts as the mean
+        scores = np.nan_to_num(standard.project(self.matrix, V))  # missing scores are replaced by the mean
         return max(block_length(score) for score in scores.T)
 
     @cached_property
     def row_groups(self) -> RowGroups:
-        """Which rows are drawn together, each row once."""
+        """The groups of rows that are drawn together; each row occurs once."""
         return RowGroups.of(self.raw_rows, self.contents.weights, self.covariates, self.design)
 
     @property
     def different_rows(self) -> int:
         return self.row_groups.different
 
-    # --- questions of analyses ---------------------------------------------------------------------
+    # --- requests of analyses ----------------------------------------------------------------------
 
     def for_method(self, method: str) -> RowData:
         if not method:
@@ -427,7 +429,7 @@ class RowData(Data):
         return self
 
     def rules(self, keep_rows: bool = False) -> Rules:
-        """Return how some of the rows are standardised; `keep_rows` for a method that needs rows."""
+        """Return the rules for standardising a part of the rows; `keep_rows` for methods that need rows."""
         from spcastat.inputs.samplers import Rules
 
         return Rules.of(self, *center_and_scale(self.standard, self.groups), keep_rows)
@@ -455,7 +457,7 @@ class RowData(Data):
         )
 
     def _inputs_of_terms(self) -> pd.DataFrame | None:
-        """Return the columns of a formula for the rows of the fit; None if nothing is estimated from them."""
+        """Return the columns in a formula for the rows of the fit; None if no term is estimated from rows."""
         model = self.spec.model_spec
         if model is None or not model.states or self.table is None:
             return None
@@ -467,7 +469,7 @@ class RowData(Data):
             )
         self.require_unchanged()
         table = open_table(self.table)
-        if self.dropped:  # includes rows with missing covariates
+        if self.dropped:  # this includes rows with missing covariates
             keep = np.asarray(replay_table(self.spec, table, "drop")[1])
             table = replace(table, values=table.values[keep], index=table.index[keep])
         return formula_inputs(self.spec, table, "raise")[0]
@@ -502,7 +504,7 @@ class RowData(Data):
         return pd.DataFrame(self.standard.project(self.matrix, V), index=self.index, columns=components)
 
     def order_mark(self, V: np.ndarray) -> float:
-        """Return a fingerprint of the order of the rows."""
+        """Return a number that identifies the order of the rows."""
         return order_mark(np.nan_to_num(self.standard.project(self.matrix, V[:, :1])[:, 0]))
 
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
@@ -511,14 +513,14 @@ class RowData(Data):
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """How alike neighbouring rows are."""
+        """The similarity of neighbouring rows."""
         from spcastat.inputs.dependence import neighbours_of
 
         return neighbours_of(self)
 
     @property
     def _order_counts(self) -> bool:
-        """Whether rows were taken as independent, within strata, and are not too many to be looked at."""
+        """Whether rows are treated as independent within strata, and are not too many to be checked."""
         design = self.design
         independent = design is None or (design.clusters is None and design.block_length is None)
         return independent and self.op.p * self.n <= EXAMINED_CELLS
@@ -543,7 +545,7 @@ class RowData(Data):
         return self._column(given, option)
 
     def _column(self, name: str, option: str) -> pd.Series:
-        """Return a column of the user's table for the rows of the fit."""
+        """Return a column of the user's table, for the rows of the fit."""
         table = open_table(self.table)
         if not table.named:
             raise errors.OptionError(
@@ -582,16 +584,16 @@ class RowData(Data):
         self.require_same()
         reading, scaling = split_options(options)
         if scaling.pop("passes", None) is not None or "robust" in changes:
-            return RowData.read(self.table, options, files=self.files)  # `passes` raises
+            return RowData.read(self.table, options, files=self.files)  # raises an error for `passes`
         scaling.pop("robust", None)
         scaling = _scaling_of(self.contents, reading, scaling)
         return replace(self, options=options, otherwise=None, warns=False, **scaling)
 
     def part(self, places: np.ndarray) -> RowData:
-        """Return some of the rows, read from the user's table with the same options.
+        """Return the rows at `places`, read from the user's table with the same options.
 
-        A column that does not vary in them has the scale that it has in all rows. If a weight is a number of
-        equal rows, a place occurs as often as its row.
+        A column that does not vary in these rows is scaled as in all rows. If weights are numbers of equal
+        rows, each place occurs as often as its row is counted.
         """
         options, design = dict(self.options), self.contents.rows
         places, weights = counted(places, self.contents.weights, design)
@@ -614,15 +616,15 @@ class RowData(Data):
     def half(self, half: int, seed: int, columns: np.ndarray | None = None) -> RowData:
         """Return one half of the rows, without missing values, with all columns or some of them.
 
-        If the fit centres by means, the half is centred by its own means. Other centres and the scale remain
-        those of all rows, so that a column that is constant in a half can still be scaled.
+        If the fit centres by means, the half is centred by its own means. Other centres and the scale are
+        taken from all rows, so that a column that is constant in a half can still be scaled.
 
         Parameters
         ----------
         half : {0, 1}
         seed : int
         columns : ndarray of int, shape (m,), optional
-            Ascending.
+            Positions of the columns, in ascending order; by default all.
         """
         standard, contents = self.standard, self.contents
         column_places = slice(None) if columns is None else columns
@@ -646,7 +648,7 @@ class RowData(Data):
             warns=False,
         )
 
-    # --- whether they are as they were -------------------------------------------------------------
+    # --- comparison with the original --------------------------------------------------------------
 
     @property
     def change_check(self) -> Callable[[], None] | None:
@@ -655,7 +657,7 @@ class RowData(Data):
     def require_same(self) -> None:
         if self.checksum is not None and checksum(self.contents.matrix) != self.checksum:
             raise errors.DataError(
-                "The data have changed since the fit: their numbers are not those that were fitted. Fit "
+                "The data have changed since the fit: their numbers differ from the fitted numbers. Fit "
                 "again, and leave arrays of more than 64 MB unchanged as long as the fit is in use."
             )
 
@@ -675,7 +677,7 @@ class RowData(Data):
             raise errors.DataError(f"The data have changed since the fit: {error}") from error
         if not is_equal:
             raise errors.DataError(
-                "The data have changed since the fit: their rows are not those that were fitted. Fit again."
+                "The data have changed since the fit: their rows differ from the fitted rows. Fit again."
             )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -688,21 +690,21 @@ class RowData(Data):
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, dict[str, Any]]:
-    """Return the options for reading, and those for centring, scaling and passes."""
+    """Return the options for reading, and the options for centring, scaling and passes."""
     reading = ReadOptions(**{name: value for name, value in options.items() if name in ROW_READING})
     return _in_context(reading), {name: value for name, value in options.items() if name not in ROW_READING}
 
 
 def is_mixed(options: Mapping[str, Any]) -> bool:
-    """Whether the columns may be numbers and factors."""
+    """Whether the columns may be numbers and factors (``scale="mixed"``)."""
     scale = options.get("scale")
     return isinstance(scale, str) and scale == "mixed"
 
 
 def column_factors(columns: pd.Index, order: pd.Index) -> np.ndarray:
-    """Return a factor for each column, for sums that tell rows apart; equal names have equal factors.
+    """Return a factor for each column, for sums that identify rows; equal names have equal factors.
 
-    `order` are the same columns in another order, which the factors go by.
+    `order` contains the same columns in another order, in which the factors are assigned.
     """
     factors = np.empty(len(order))
     factors[columns.get_indexer(order)] = np.random.default_rng(0).uniform(1.0, 2.0, len(order))
@@ -710,7 +712,7 @@ def column_factors(columns: pd.Index, order: pd.Index) -> np.ndarray:
 
 
 def _in_context(reading: ReadOptions) -> ReadOptions:
-    """Return the options with the names that a formula may use: by default those of the user's function."""
+    """Return the options with the values of names in a formula, by default from the user's function."""
     if reading.formula is None or reading.context is not None:
         return reading
     frame = user_frame()
@@ -718,7 +720,7 @@ def _in_context(reading: ReadOptions) -> ReadOptions:
 
 
 def contents_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
-    """Read data in memory; with scale="mixed" all columns of a frame, of which some may be factors."""
+    """Read data in memory; with scale="mixed", all columns of a frame, including factors."""
     options = reading
     values = open_table(table).values if mixed else None
     if mixed and (reading.formula is not None or isinstance(values, pd.DataFrame)):
@@ -741,7 +743,7 @@ def contents_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
 
 
 def _warn_of_levels_in_order(table: pd.DataFrame, contents: Design) -> None:
-    """Warn of ordered categories among mixed data, which enter as levels without an order."""
+    """Warn about ordered categories in mixed data, which are treated as levels without an order."""
     inputs, dtypes = contents.spec.inputs or (), zip(table.columns, table.dtypes, strict=True)
     ordered = [
         name
@@ -765,7 +767,7 @@ MANY_IMPUTED = 0.3
 
 
 def _warn_of_many_imputed(missing: np.ndarray, scale: Mixed, columns: pd.Index) -> None:
-    """Warn of numbers and factors of which a large share, `missing` of shape (n, p), is imputed."""
+    """Warn about numbers and factors with a large share of imputed values; `missing` has shape (n, p)."""
     shares = missing.mean(axis=0)
     large_shares = {
         (str(columns[j]) if scale.of[j] < 0 else scale.names[scale.of[j]]): shares[j]
@@ -776,7 +778,7 @@ def _warn_of_many_imputed(missing: np.ndarray, scale: Mixed, columns: pd.Index) 
         suffix = f", and more than 30 % of {len(large_shares) - 1} others" if len(large_shares) > 1 else ""
         warn(
             f"{whole_percent(share)} of {shown(name)} is missing{suffix}: imputed values vary less than "
-            "measured ones, so such variables have too little weight. Leave them out, or give "
+            "measured values, so such variables have too little weight. Leave them out, or give "
             "imputations=[...], tables from a program for multiple imputation.",
             errors.DataWarning,
         )

@@ -1,12 +1,12 @@
-"""How rows are drawn: which belong together, in an order that depends on their values only.
+"""Groups of rows that are drawn together, in an order that depends only on the values of the rows.
 
 Draws, halves, folds and signs refer to rows by their places in a canonical order, so that the same rows in
-another order, in another container or in chunks give the same draws. Rows that belong together are drawn
-together: clusters, within strata; blocks of neighbours in time.
+another order, in another container or in chunks give the same draws. Dependent rows are drawn together, as
+clusters within strata or as blocks of successive rows in time.
 
-Bootstrap of clusters: Rao, Wu and Yue (1992), "Some recent work on resampling methods for complex surveys",
-Survey Methodology 18. Blocks: Kuensch (1989), "The jackknife and the bootstrap for general stationary
-observations", Annals of Statistics 17.
+The bootstrap of clusters follows Rao, Wu and Yue (1992), "Some recent work on resampling methods for complex
+surveys", Survey Methodology 18. The bootstrap of blocks follows Kuensch (1989), "The jackknife and the
+bootstrap for general stationary observations", Annals of Statistics 17.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from spcastat.reading.design import RowDesign, Spec
 
 
 class StandardRows(Protocol):
-    """Rows in memory, standardised, as :class:`spcastat.inputs.row_data.RowData` has them."""
+    """Standardised rows in memory, an interface to :class:`spcastat.inputs.row_data.RowData`."""
 
     @property
     def table(self) -> Any: ...
@@ -75,27 +75,28 @@ MOST_UNITS = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class RowGroups:
-    """Rows in groups that are drawn as a whole.
+    """Rows in groups that are drawn together.
 
     Attributes
     ----------
     rows : ndarray of int, shape (m,)
-        Places of the rows in the data, group after group. A row of weight 2 that counts twice occurs twice.
+        Places of the rows in the data, group by group. A row of weight 2 that counts as two rows occurs
+        twice.
     group : ndarray of int, shape (m,)
         The number of the group of each row, ascending from 0. Independent rows are groups of one row.
     stratum : ndarray of int, shape (G,)
         The number of the stratum of each group.
     alike : ndarray of int, shape (m,)
-        Equal rows have equal numbers.
+        Numbers that are equal for equal rows.
     copies : bool
-        Whether there are equal rows, and chance would hardly make rows equal, as in columns of many values.
-        They count as one observation wherever rows must be independent of each other.
+        Whether there are equal rows although rows are unlikely to be equal by chance, as with columns of many
+        values. Such rows count as one observation if rows must be independent of each other.
     block : int
-        With 2 or more, rows are in the order of time, and groups are blocks of so many rows.
+        Number of rows in a block. If it is 2 or more, rows are in time order, and groups are blocks.
     weights : ndarray of shape (m,), or None
-        The weight of each row, if it is not a number of equal rows that `rows` repeats.
+        The weight of each row, unless weights are numbers of equal rows that `rows` repeats.
     design : RowDesign or None
-        None for independent rows.
+        The clusters, strata or blocks; None for independent rows.
     """
 
     rows: np.ndarray
@@ -111,7 +112,7 @@ class RowGroups:
     def of(
         cls, X: Any, w: np.ndarray | None, covariates: np.ndarray | None, design: RowDesign | None
     ) -> RowGroups:
-        """Return the groups of rows in memory, each row once; for the first three see `content_keys`."""
+        """Return the groups of rows in memory, each row once; X, w and covariates as for `content_keys`."""
         keys = content_keys(X, w, covariates)
         n = len(keys)
         block = 1 if design is None or design.block_length is None else int(design.block_length)
@@ -148,17 +149,17 @@ class RowGroups:
 
     @property
     def clustered(self) -> bool:
-        """Whether the groups are clusters or blocks, also if each of them has one row."""
+        """Whether the groups are clusters or blocks, even if each of them has one row."""
         return self.block > 1 or (self.design is not None and self.design.clusters is not None)
 
     @property
     def counts(self) -> bool:
-        """Whether weights, if there are any, say how many rows a row stands for, which are not copies."""
+        """Whether weights, if any, are numbers of rows, and equal rows are not copies of one observation."""
         return are_counts(self.weights, self.design) and not self.copies
 
     @property
     def in_data(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Places of the rows in the order of the data, shape (m,), and their weights."""
+        """Places of the rows in ascending order, shape (m,), and their weights."""
         order = np.argsort(self.rows, kind="stable")
         return self.rows[order], None if self.weights is None else self.weights[order]
 
@@ -175,7 +176,7 @@ class RowGroups:
 
     @property
     def observations(self) -> float:
-        """Number of groups, or of rows drawn one by one: a row of weight 2 is two, and copies are one."""
+        """Number of groups, or of independent rows: a row of weight 2 counts as two, and copies as one."""
         if self.copies:
             return float(self.different)
         if self.weights is None or self.clustered or not are_counts(self.weights, self.design):
@@ -193,7 +194,7 @@ class RowGroups:
         return np.bincount(self.group, minlength=self.count)
 
     def unit_rows(self, analysis: str) -> RowGroups:
-        """Return rows repeated as often as their weights say; sampling weights stay weights.
+        """Return rows repeated according to their weights; sampling weights remain weights.
 
         Rows without a design are then drawn one by one. `analysis` is the name of the analysis, for messages.
 
@@ -207,7 +208,7 @@ class RowGroups:
             return self
         if (w != np.round(w)).any():
             raise WeightsError(
-                f"{analysis} draws rows, and a weight is a number of equal rows: for weights that are not "
+                f"{analysis} draws rows, and weights are numbers of equal rows: with weights that are not "
                 f"whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no number of rows to "
                 "draw. Fit with weights that are whole numbers, without weights, or with "
                 "weights_are='sampling' if they are survey weights."
@@ -230,18 +231,19 @@ class RowGroups:
         return replace(self, rows=rows, group=group, stratum=stratum, alike=alike, weights=None)
 
     def single_rows(self, analysis: str) -> RowGroups:
-        """Return what `unit_rows` returns, and the rows themselves for weights that are not whole numbers."""
+        """Return the result of `unit_rows`, or the rows unchanged if weights are not numbers of rows."""
         return self.unit_rows(analysis) if are_counts(self.weights, self.design) else self
 
     # --- draws ------------------------------------------------------------------------------------
 
     def bootstrap(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-        """Draw with replacement; return places of rows, and their weights unless all are equal.
+        """Draw with replacement; return the places of the rows, and their weights unless all are equal.
 
-        Independent rows: as many rows as there are. Blocks in time: blocks that may start at any row. Groups:
-        in a stratum with n_h groups n_h - 1 of them, whose rows have the weight n_h / (n_h - 1) times the
-        number of draws; a stratum's only group is kept. If this factor is the same for all rows, rows occur
-        as often as they were drawn; else weights sum to the number of rows.
+        Independent rows are drawn as many times as there are rows. Blocks in time may start at any row. In a
+        stratum with n_h groups, n_h - 1 groups are drawn, and rows have the weight n_h / (n_h - 1) times the
+        number of times they were drawn; a group that is alone in its stratum is kept. If this factor is the
+        same for all rows, rows occur as often as they were drawn; otherwise weights sum to the number of
+        rows.
         """
         m = len(self.rows)
         if self.independent:
@@ -262,9 +264,9 @@ class RowGroups:
         return self.rows[positive], w[positive] * (m / w.sum())
 
     def without_each(self, limit: int, rng: np.random.Generator) -> list[RowGroups]:
-        """Return the groups without each of them in turn, or without each of `limit` random sets of them.
+        """Return the groups without each group in turn, or without each of `limit` random sets of groups.
 
-        This is the jackknife of groups in one stratum. Sets have equally many groups, or one more.
+        This is the jackknife of groups in one stratum. The sizes of sets differ by at most one group.
         """
         count = min(limit, self.count)
         part = rng.permutation(np.arange(self.count) % count) if count < self.count else np.arange(count)
@@ -274,12 +276,12 @@ class RowGroups:
         """Divide the groups at random into two halves, within strata; half of the rows if independent."""
         first_half = np.zeros(self.count, dtype=bool)
         for number, members in enumerate(self._strata()):
-            half = (len(members) + number % 2) // 2  # strata of odd size favour either half in turn
+            half = (len(members) + number % 2) // 2  # for strata of odd size, the larger half alternates
             first_half[rng.permutation(members)[:half]] = True
         return self._subset(first_half), self._subset(~first_half)
 
     def merged(self) -> RowGroups:
-        """Return equal rows as one row, whose weight is their sum: in a group, or else in a stratum."""
+        """Merge equal rows of a group (or of a stratum, if there are no clusters) and add their weights."""
         w = weights_or_ones(self.weights, len(self.rows))
         owner = self.group if self.clustered else self.stratum
         pairs = owner * (self.alike.max() + 1) + self.alike
@@ -290,9 +292,10 @@ class RowGroups:
         return replace(self._of_rows(mask), weights=weights)
 
     def divided(self, count: int) -> RowGroups:
-        """Return the groups with rows that are heavier than one of `count` folds in several parts.
+        """Return the groups after dividing rows whose weight exceeds one of `count` folds into several parts.
 
-        So are rows of which equal ones together are heavier: a row of weight 2 is two rows.
+        Equal rows whose total weight exceeds a fold are also divided, since a row of weight 2 counts as two
+        rows.
         """
         w = self.weights
         if w is None or self.copies or self.clustered or not are_counts(w, self.design):
@@ -322,13 +325,13 @@ class RowGroups:
     def folds(self, count: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
         """Return the fold of each row, shape (repeats, m), in the order of the data.
 
-        Groups share a fold; so do equal rows that are in no group, unless they are more than a fold has and
-        equal by chance. Folds have about equally many rows.
+        All rows of a group are in the same fold. So are equal rows that are in no group, unless they are
+        equal by chance and exceed the size of a fold. Folds have approximately equal numbers of rows.
         """
         labels = np.zeros((repeats, len(self.rows)), dtype=int)
         place = np.empty(len(self.rows), dtype=int)
         place[np.argsort(self.rows, kind="stable")] = np.arange(len(self.rows))
-        if self.weights is not None and not self.weights.all():  # rows of weight zero are drawn for no fold
+        if self.weights is not None and not self.weights.all():  # rows of weight zero are assigned to no fold
             is_weighted = self.weights > 0
             labels[:, np.sort(place[is_weighted])] = self._of_rows(is_weighted).folds(count, repeats, rng)
             return labels
@@ -342,9 +345,9 @@ class RowGroups:
         return labels
 
     def permutation(self, rng: np.random.Generator) -> np.ndarray:
-        """Return an order of the places in `rows` in which whole groups of equal size are exchanged.
+        """Return an order of the places in `rows` in which whole groups of equal size are permuted.
 
-        Groups are exchanged within strata.
+        Groups are permuted within strata.
         """
         order = np.arange(self.count)
         for members in self._strata():
@@ -354,7 +357,7 @@ class RowGroups:
 
     @property
     def exchangeable(self) -> bool:
-        """Whether all groups have equally many rows of equal weight, so that whole groups may be permuted."""
+        """Whether groups have equal numbers of rows with equal weights, so that they may be permuted."""
         equal = self.weights is None or bool((self.weights == self.weights[0]).all())
         return equal and bool((self.sizes == self.sizes[0]).all())
 
@@ -365,11 +368,11 @@ class RowGroups:
         return [np.flatnonzero(self.stratum == h) for h in np.unique(self.stratum)]
 
     def _subset(self, mask: np.ndarray) -> RowGroups:
-        """Return some of the groups, given as a mask of shape (G,)."""
+        """Return the groups selected by a mask of shape (G,)."""
         return self._of_rows(mask[self.group])
 
     def _of_rows(self, mask: np.ndarray) -> RowGroups:
-        """Return the groups of some of the rows, given as a mask of shape (m,)."""
+        """Return the groups of the rows selected by a mask of shape (m,)."""
         return replace(
             self,
             rows=self.rows[mask],
@@ -380,13 +383,13 @@ class RowGroups:
         )
 
     def _alike_in_folds(self, w: np.ndarray, count: int) -> np.ndarray:
-        """Return groups of equal rows; those too many for a fold are in as many parts as there are folds."""
+        """Return groups of equal rows; groups that exceed a fold are divided into `count` parts."""
         size = np.bincount(self.alike, weights=w)
         part = np.zeros(len(w), dtype=int)
         if not self.copies:
             for number in np.flatnonzero(size > w.sum() / count):
                 rows = np.flatnonzero(self.alike == number)
-                sums = np.cumsum(w[rows]) - w[rows]  # of the rows before
+                sums = np.cumsum(w[rows]) - w[rows]  # total weight of the earlier rows
                 part[rows] = (sums * count / size[number]).astype(int)
         return np.unique(self.alike * count + part, return_inverse=True)[1]
 
@@ -394,9 +397,9 @@ class RowGroups:
 def _by_content(
     keys: np.ndarray, w: np.ndarray | None, design: RowDesign | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows in an order by their values, group after group, and the number of the group of each.
+    """Return the rows in canonical order, group by group, and the number of the group of each row.
 
-    Equal rows are in the order of the values of their strata, and of their weights.
+    Equal rows are sorted by the values of their strata, and by their weights.
     """
     n = len(keys)
     ties = [weights_or_ones(w, n)]
@@ -412,7 +415,7 @@ def _by_content(
 
 
 def are_counts(w: np.ndarray | None, design: RowDesign | None) -> bool:
-    """Return whether weights, if there are any, say how many equal rows a row stands for."""
+    """Return whether weights, if there are any, are numbers of equal rows."""
     if w is None:
         return True
     return not (design is not None and design.sampling) and bool((w == np.round(w)).all())
@@ -421,7 +424,7 @@ def are_counts(w: np.ndarray | None, design: RowDesign | None) -> bool:
 def counted(
     places: np.ndarray, weights: np.ndarray | None, design: RowDesign | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return places of rows, ascending, and their weights: how often they occur, if weights count rows."""
+    """Return places of rows in ascending order, and their weights (or counts, if weights count rows)."""
     if weights is None or not are_counts(weights, design):
         return np.sort(places), None if weights is None else weights[np.sort(places)]
     different_places, counts = np.unique(places, return_counts=True)
@@ -434,7 +437,7 @@ def run_numbers(labels: np.ndarray) -> np.ndarray:
 
 
 def _to_folds(sizes: np.ndarray, stratum: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return a fold for each group: groups in random order, each to the fold with the fewest rows so far."""
+    """Assign groups in random order to the fold with the fewest rows so far; return the fold of each."""
     order = rng.permutation(len(sizes))
     order = order[np.argsort(stratum[order], kind="stable")]
     labels = np.empty(len(sizes), dtype=int)
@@ -452,15 +455,15 @@ def _to_folds(sizes: np.ndarray, stratum: np.ndarray, count: int, rng: np.random
 # --- equal rows -----------------------------------------------------------------------------------
 
 
-#: So many pairs of equal rows are expected where chance makes rows equal.
+#: Smallest expected number of pairs of equal rows if rows may be equal by chance.
 BY_CHANCE = 0.5
 
 
 def equal_by_chance(X: Any, weights: np.ndarray | None) -> bool:
-    """Return whether chance makes rows equal, as columns of few values do: answers to questionnaires.
+    """Return whether rows may be equal by chance, as with columns of few values (questionnaires).
 
-    That is so if a pair of equal rows is expected, rather than none, if half of the columns were independent.
-    Equal rows of other data are copies of one observation.
+    Rows may be equal by chance if more than BY_CHANCE pairs of equal rows would be expected with half of the
+    columns independent. Equal rows of other data are copies of one observation.
 
     Parameters
     ----------
@@ -480,16 +483,16 @@ def equal_by_chance(X: Any, weights: np.ndarray | None) -> bool:
             values, of_values = X[:, j], w
         number = np.unique(values, return_inverse=True)[1]
         shares = np.bincount(number, weights=of_values) / total
-        pairs *= np.sqrt((shares**2).sum() + (1.0 - shares.sum()) ** 2)  # zeros that are not stored
+        pairs *= np.sqrt((shares**2).sum() + (1.0 - shares.sum()) ** 2)  # zeros not stored
         if pairs <= BY_CHANCE:
             return False
     return True
 
 
 def _numbers_of_equal(X: Any, labels: np.ndarray | None, keys: np.ndarray) -> np.ndarray:
-    """Return numbers from 0, shape (n,), equal for equal rows of X, shape (n, p), and of further columns.
+    """Return numbers from 0, shape (n,), that are equal for equal rows of X, shape (n, p), and `labels`.
 
-    Equal rows have equal `keys`, and other rows seldom; see :func:`content_keys`.
+    Equal rows have equal `keys`, and other rows rarely do; see :func:`content_keys`.
     """
     X = X.tocsr() if is_sparse(X) else X
     _, starts, alike = np.unique(keys, return_index=True, return_inverse=True)
@@ -509,7 +512,7 @@ def _numbers_of_equal(X: Any, labels: np.ndarray | None, keys: np.ndarray) -> np
 
 
 def _values(X: Any, labels: np.ndarray | None, places: np.ndarray) -> np.ndarray:
-    """Return some rows of X and of further columns, with infinity for missing values, which are equal."""
+    """Return the rows of X and `labels` at `places`; missing values are infinity, so that they are equal."""
     values = _dense(X[places]).astype(float)
     values = values if labels is None else np.column_stack([values, labels[places]])
     return np.where(np.isnan(values), np.inf, values)
@@ -522,8 +525,8 @@ def _dense(X: Any) -> np.ndarray:
 # --- keys of rows ---------------------------------------------------------------------------------
 
 
-#: Values of a column are told apart if they differ by more than this share of its range, so that keys depend
-#: neither on units nor on rounding.
+#: Values of a column count as different if they differ by more than this share of its range, so that keys
+#: depend neither on units nor on rounding.
 KEY_GRID = 2.0**-26
 #: An odd multiplier of hashes, 2^64 over the golden ratio.
 ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -545,13 +548,13 @@ def sums_of_keys(keys: np.ndarray, group: np.ndarray, weights: np.ndarray | None
 
 
 def _copies(weights: np.ndarray | None, n: int) -> np.ndarray:
-    """Return how many rows each of n rows stands for: its weight, if all are whole; none if it is zero."""
+    """Return the number of rows that each row represents: its weight, if all are whole; otherwise 1 or 0."""
     w = weights_or_ones(weights, n)
     return w.astype(np.uint64) if (w == np.round(w)).all() else (w > 0).astype(np.uint64)
 
 
 def content_keys(X: Any, weights: np.ndarray | None = None, labels: np.ndarray | None = None) -> np.ndarray:
-    """Return a 64-bit number for each row, which depends on its values only, shape (n,).
+    """Return a 64-bit number for each row that depends only on its values, shape (n,).
 
     Parameters
     ----------
@@ -560,13 +563,13 @@ def content_keys(X: Any, weights: np.ndarray | None = None, labels: np.ndarray |
     weights : ndarray of shape (n,), optional
         A row of weight 2 counts as two equal rows.
     labels : ndarray of shape (n, q), optional
-        Further columns.
+        Additional columns.
 
     Notes
     -----
-    The numbers do not depend on the order of rows and columns or on units: each column has a key as well, the
-    sum of hashes of its values and of the rows that have them. Rows that differ only by an exchange of
-    columns with the same values, and so in nothing that an analysis could use, may have equal numbers.
+    The numbers do not depend on the order of rows and columns or on units: each column also has a key, the
+    sum of hashes of its values combined with the keys of their rows. Rows that differ only by an exchange of
+    columns with the same values, and so are equivalent in any analysis, may have equal numbers.
     """
     w = weights_or_ones(weights, X.shape[0])
     times = _copies(weights, X.shape[0])
@@ -586,7 +589,7 @@ def _of_rows(cells: list[_Cells | _SparseCells], columns: list[np.ndarray]) -> n
 
 
 class _Cells:
-    """Dense columns, whose values are places on a grid from the least to the largest value of the column."""
+    """Dense columns, whose values are converted to places on a grid over the range of the column."""
 
     def __init__(self, X: np.ndarray, positive: np.ndarray):
         self.X = X
@@ -613,7 +616,7 @@ class _Cells:
 
 
 class _SparseCells:
-    """As `_Cells`, for a sparse matrix, whose keys are those of the dense matrix with the same values."""
+    """As `_Cells`, for a sparse matrix; keys equal the keys of the dense matrix with the same values."""
 
     def __init__(self, X: Any, positive: np.ndarray):
         X = X.tocsc()
@@ -643,12 +646,11 @@ class _SparseCells:
 
 
 def _codes(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the places of values between the numbers `low` and `high` of their columns, as unsigned
-    integers.
+    """Return places of values on a grid from `low` to `high` of their columns, as unsigned integers.
 
-    Missing values have a place of their own; in a constant column all others have place 0.
+    Missing values have a separate place; in a constant column all other values have place 0.
     """
-    exponents = -np.frexp(np.maximum(np.abs(low), np.abs(high)))[1]  # ranges neither overflow nor vanish
+    exponents = -np.frexp(np.maximum(np.abs(low), np.abs(high)))[1]  # avoids overflow and underflow of ranges
     low, high = np.ldexp(low, exponents), np.ldexp(high, exponents)
     with np.errstate(invalid="ignore"):
         steps = np.where(low < high, high - low, np.inf) * KEY_GRID
@@ -660,10 +662,11 @@ def _codes(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def folded_design(rows: StandardRows, folds: int) -> RowDesign | None:
-    """Return which rows are held out together: the levels of the only factor among covariates if not given.
+    """Return the rows that are held out together: the given design, or the levels of a single factor.
 
-    So it is if there is no other design, and if the factor has two rows or more of each level, and a level
-    for each fold. The mean of each level is subtracted, so that a level can only be predicted as a whole.
+    The levels are used if the covariates consist of this factor, no design is given, each level has at least
+    two rows, and there are at least as many levels as folds. Since the mean of each level is subtracted,
+    levels can be predicted only as a whole.
     """
     levels = None if rows.covariates is None or rows.design is not None else factor_of(rows.covariates)
     if levels is None:

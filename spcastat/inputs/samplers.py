@@ -1,4 +1,4 @@
-"""Draws and halves of rows in memory, or of a covariance matrix; columns near a fit or constant in a part."""
+"""Draws and halves of rows or of a covariance matrix; columns near a fit, and constant columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from spcastat.reading.model_matrix import evaluate
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """How some of the rows, or their cross-products, become a covariance matrix.
+    """The rules that convert a part of the rows, or their cross-products, to a covariance matrix.
 
     Attributes
     ----------
@@ -50,13 +50,14 @@ class Rules:
     keep_rows : bool
         Whether the method needs an operator with rows.
     missing_rule : {"em", "pairwise"} or None
-        How moments are estimated if values are missing.
+        The estimation of moments if values are missing.
     otherwise : ndarray of shape (p,) or None
-        The scale of columns that do not vary in some of the rows, where their variance is zero.
+        The scale of columns that do not vary in a part of the rows, in which their variance is zero.
     cleaner : Cleaner or None
-        How the rows are cleaned, with ``robust=``.
+        The cleaning of the rows, with ``robust=``.
     wrapping : Wrapping or None
-        How cells were judged in the fit; every draw has the same powers, and its own locations and scales.
+        The transformation and limits of cells in the fit. Each draw uses the same powers, and recomputes
+        locations and scales.
     """
 
     center: Given
@@ -70,7 +71,7 @@ class Rules:
 
     @classmethod
     def of(cls, rows: StandardRows, center: Given, scale: Scale, keep_rows: bool = False) -> Rules:
-        """Return the rules by which rows were standardised, with centre and scale for other rows."""
+        """Return the rules that standardised `rows`, with centre and scale for other rows."""
         rule = None if rows.missing is None else rows.missing.rule
         return cls(center, scale, rows.spec.columns, keep_rows, rule, rows.standard.scale)
 
@@ -106,7 +107,7 @@ class Sampler(ABC):
     independent : int
         Number of rows, clusters or blocks that are drawn independently of each other.
     normal : bool
-        Whether draws are those of normal rows, for want of the rows themselves.
+        Whether draws are simulated normal rows, because the rows themselves are not available.
     """
 
     n: int
@@ -122,7 +123,7 @@ class Sampler(ABC):
         return ()
 
     def of_draw(self, number: int) -> Sampler:
-        """Return the data that a bootstrap draw is from: imputations take turns."""
+        """Return the data for a bootstrap draw; successive draws use successive imputations."""
         return self.imputations[number % len(self.imputations)] if self.imputations else self
 
     @abstractmethod
@@ -134,38 +135,39 @@ class Sampler(ABC):
         """Return the covariance matrix of n rows drawn with replacement."""
 
     def jackknife(self, limit: int, rng: np.random.Generator) -> list[Sampler]:
-        """Return the data without each independent row or cluster, or without each of `limit` sets of them.
+        """Return the data without each independent row or cluster, or without each of `limit` sets of these.
 
-        Empty if this says nothing about sampling errors: for a covariance matrix, blocks in time and strata.
+        The list is empty if the jackknife does not estimate sampling errors: for a covariance matrix, blocks
+        in time, and strata.
         """
         return []
 
     @abstractmethod
     def halves(self, rng: np.random.Generator) -> tuple[Sampler, Sampler]:
-        """Divide the rows at random into two halves, n // 2 of n independent rows in the first."""
+        """Divide the rows at random into two halves, with n // 2 of n independent rows in the first half."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowSampler(Sampler):
-    """Rows in memory. Centre, scale and the estimates of formulas are computed again in every draw.
+    """Rows in memory; centre, scale and estimated terms of formulas are recomputed in every draw.
 
     Attributes
     ----------
     matrix : ndarray or scipy.sparse array of shape (m, p)
         Raw values.
     groups : RowGroups
-        Which rows are drawn together; a row of weight 2 occurs twice.
+        The groups of rows that are drawn together; a row of weight 2 occurs twice.
     standard : Standardisation
         The centring and scaling of the fit.
     rules : Rules
     terms : Terms or None
         A formula whose terms are estimated from the rows.
     gaps : Gaps or None
-        How the fit handled missing values, which are NaN in `matrix`; every draw does the same.
+        The treatment of missing values in the fit and in every draw; they are NaN in `matrix`.
     covariates : ndarray of shape (m, q) or None
         The covariates for which `matrix` was adjusted. Every draw is adjusted again; regressing the residuals
         gives the same result as regressing the variables. The variances of a draw are corrected for the
-        degrees of freedom that its regression uses, so that they are comparable with those of the fit.
+        degrees of freedom of its regression, so that they are comparable with the variances of the fit.
     variance_share : float
         The share of the degrees of freedom that remained after the regression in the fit.
     """
@@ -204,7 +206,7 @@ class RowSampler(Sampler):
 
     @cached_property
     def _ranks(self) -> np.ndarray:
-        """The places of the rows in an order by content, in which sums round alike for any order of rows."""
+        """The ranks of the rows in canonical order, so that rounding does not depend on the given order."""
         ranks = np.zeros(self.matrix.shape[0], dtype=int)
         ranks[self.groups.rows] = np.arange(len(self.groups.rows))
         return ranks
@@ -216,7 +218,7 @@ class RowSampler(Sampler):
     def operator(
         self, rows: np.ndarray, weights: np.ndarray | None = None, residual_share: float = 1.0
     ) -> Operator:
-        """Return the covariance matrix of some of the rows.
+        """Return the covariance matrix of the rows at some places.
 
         Parameters
         ----------
@@ -224,7 +226,7 @@ class RowSampler(Sampler):
             Places of the rows; a row may occur several times.
         weights : ndarray of shape (m,), optional
         residual_share : float
-            See the attribute; that of draws, which regress again, is 1.
+            As `variance_share`; it is 1 for draws, which are regressed again.
         """
         names, w = self.rules.names, weights
         if not (len(rows) if w is None else w.sum()) > 1:
@@ -243,7 +245,7 @@ class RowSampler(Sampler):
             Z, free = self.covariates[rows], (len(rows) if w is None else w.sum()) - 1.0
             regression = regress(X, Z, w, names, part=True)
             X = regression.residuals(X, Z) * np.sqrt(residual_share * free / (free - regression.rank))
-            X[:, regression.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
+            X[:, regression.shares == 1.0] = 0.0  # exactly zero, so that these columns are constant
         if self.gaps is None:
             return self.rules.of_rows(X, w)[1]
         rank = min(self.gaps.as_record.get("rank", 1), max(1, len(rows) - 2))
@@ -252,7 +254,7 @@ class RowSampler(Sampler):
 
 @dataclass(frozen=True, eq=False)
 class ImputedSampler(Sampler):
-    """Multiple imputations of the same rows. The same rows are drawn of all, and covariances averaged.
+    """Multiple imputations: the same rows are drawn from each, and covariance matrices are averaged.
 
     Attributes
     ----------
@@ -293,14 +295,14 @@ class ImputedSampler(Sampler):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The terms of a formula, and the data that they are evaluated on.
+    """The terms of a formula, and the data on which they are evaluated.
 
     Attributes
     ----------
     model : FormulaModel
-        Terms and levels, with the states of transforms in all rows.
+        Terms and levels, with the states of transforms estimated from all rows.
     data : DataFrame
-        As :meth:`spcastat.reading.formulas.Inputs.plain` returns it.
+        The data, as returned by :meth:`spcastat.reading.formulas.Inputs.plain`.
     """
 
     model: FormulaModel
@@ -309,15 +311,15 @@ class Terms:
     def learnt_from(self, rows: np.ndarray, columns: pd.Index, weights: np.ndarray | None) -> np.ndarray:
         """Return the columns of the formula for some rows, with transforms estimated from these rows only.
 
-        Transforms of columns that are constant in these rows have the states of all rows.
+        Transforms of columns that are constant in these rows use the states from all rows.
         """
         data = self.data.iloc[rows].reset_index(drop=True)
         model, states = replace(self.model, states={}), self.model.states
         matrix, names, _ = evaluate(model, data, data.index, weights=weights, otherwise=states)
         if len(names) != len(columns):
             raise DataError(
-                f"The formula {self.model.text} makes {len(names)} columns of the rows of a draw and "
-                f"{len(columns)} of all rows; make these columns in the data frame first."
+                f"The formula {self.model.text} gives {len(names)} columns for the rows of a draw and "
+                f"{len(columns)} for all rows; make these columns in the data frame first."
             )
         return matrix
 
@@ -330,11 +332,11 @@ class CovarianceSampler(Sampler):
     ----------
     S : ndarray of shape (p, p)
     n : int
-        The number of rows from which it was computed.
+        The number of rows from which S was computed.
     scaled : bool
         Whether samples are scaled to unit variances, for a correlation matrix.
     groups : ScalingGroups or None
-        The scaling of samples, if blocks of variables were scaled.
+        The scaling of samples, if the variables were scaled by blocks.
     columns : pandas.Index of length p, optional
 
     Notes
@@ -366,7 +368,7 @@ class CovarianceSampler(Sampler):
         if rank > df:
             raise DataError(
                 f"A covariance matrix of rank {rank} was given for {self.n} rows, which have rank {df} at "
-                "most; give the right n_obs."
+                "most; give the correct n_obs."
             )
         sizes = self.n // 2, self.n - self.n // 2
         parts = [_wishart_root(rng, rank, size - 1) for size in sizes]
@@ -383,7 +385,7 @@ class CovarianceSampler(Sampler):
     def _root(self) -> np.ndarray:
         """A matrix R of shape (p, rank) with R R' = S."""
         values, vectors = np.linalg.eigh(self.S)
-        numerical_rank_mask = values > 1e-12 * values[-1]  # others are rounding
+        numerical_rank_mask = values > 1e-12 * values[-1]  # smaller values are rounding errors
         return vectors[:, numerical_rank_mask] * np.sqrt(values[numerical_rank_mask])
 
     def _operator(self, S: np.ndarray) -> Operator:
@@ -421,18 +423,19 @@ def covariance_sampler(
     op : Operator
     columns : pandas.Index of length p
     rows : tuple
-        The number of rows behind the matrix, where known, and the same less the degrees of freedom of
-        covariates.
+        The number of rows from which the matrix was computed, if known, and this number minus the degrees of
+        freedom of covariates.
     about : Mapping
         See :class:`spcastat.reading.design.Covariance`.
     groups : ScalingGroups or None
     analysis : str
-        Its name, for messages.
+        The name of the analysis, for messages.
 
     Raises
     ------
     NoRowsError
-        Without the number of rows, and for correlations that vary more than those of normal rows.
+        If the number of rows is unknown, and for correlations that vary more than Pearson correlations of
+        normal rows.
     """
     n, free = rows
     if n is None:
@@ -448,7 +451,7 @@ def covariance_sampler(
 
 
 def _require_normal(about: Mapping[str, Any], analysis: str) -> None:
-    """Raise NoRowsError for correlations whose sampling errors differ from those of n normal rows."""
+    """Raise NoRowsError for correlations whose sampling errors differ from those under normality."""
     kind, n, smallest_n = (about.get(name) for name in ("kind", "n_obs", "n_pairs_min"))
     if kind in (None, "pearson") and smallest_n == n:
         return
@@ -473,8 +476,8 @@ def columns_near(op: Operator, V: np.ndarray, size: int) -> np.ndarray:
         The loadings of the fit.
     size : int
         Number of columns to select, at least the number of columns with a nonzero loading. Three quarters of
-        the additional columns are those with the largest covariance with a score, divided by the standard
-        deviation of the score; the others are those with the largest variance.
+        the additional columns have the largest covariances with a score, divided by the standard deviation of
+        the score; the others have the largest variances.
     """
     if size >= op.p:
         return np.arange(op.p)
@@ -503,9 +506,10 @@ class FoldRows:
     labels : ndarray of int, shape (repeats, m)
         The fold of each row, for every division.
     rules : Rules
-        How the rows outside a fold are standardised.
+        The rules for standardising the rows outside a fold.
     replaced_cells : ndarray of bool, shape (m, p), or None
-        Cells that are not compared with their prediction, as the middle of their column stands for them.
+        Cells that are not compared with their predictions, because they were replaced by the middle of their
+        column.
     """
 
     Z: np.ndarray
@@ -526,7 +530,7 @@ def of_rows(
 ) -> FoldRows:
     """Return rows in memory in at most `folds` folds; `unit` and `pull` as for `Data.noise`.
 
-    `replaced_cells`, of shape (n, p), marks cells for which the middle of their column stands.
+    `replaced_cells`, of shape (n, p), marks cells that were replaced by the middle of their column.
     """
     Z, w = standardised(source, unit), source.weights
     if pull and not is_sparse(source.matrix) and source.standard.centring == "mean":
@@ -540,7 +544,7 @@ def of_rows(
             "or cluster; give two or more, or k= to choose()."
         )
     if groups.block == 1 and groups.has_equal and are_counts(w, source.design):
-        groups = groups.merged().divided(count)  # equal rows by themselves and by weights are the same
+        groups = groups.merged().divided(count)  # so that equal rows and weights give the same result
     labels = groups.folds(count, repeats, np.random.default_rng([seed, 3]))
     if groups.weights is not None:
         places, w = groups.in_data
@@ -585,10 +589,10 @@ def of_covariance(
 
 
 def _products_of_folds(S: np.ndarray, n: float, folds: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return for each fold p rows A of which A'A / p is the covariance matrix of the rows of the fold.
+    """Return p rows A for each fold, so that A'A / p is the covariance matrix of the rows of the fold.
 
-    Wishart matrices W_i of the folds are drawn and transformed so that their sum is that of all rows, which
-    is their distribution given the sum.
+    Wishart matrices W_i of the folds are drawn and transformed so that their sum equals the sum for all rows.
+    They then have their conditional distribution given the sum.
     """
     p = len(S)
     factors = []
@@ -602,12 +606,12 @@ def _products_of_folds(S: np.ndarray, n: float, folds: int, rng: np.random.Gener
 
 
 # --- columns that are constant in a part of the rows ----------------------------------------------
-# A rare 0/1 variable is constant in a half without the rows that have it. Its variance there is zero, so no
-# component of the half has a loading of it, and its held-out values are predicted by the mean.
+# A rare 0/1 variable is constant in a half that contains none of its ones. Its variance in this half is zero,
+# so its loadings are zero in all components of the half, and its held-out values are predicted by the mean.
 
 
 def constant_in(part: Operator, all_rows: Operator) -> np.ndarray:
-    """Return the places of the columns without variance in a part of the rows that vary in all rows."""
+    """Return the places of the columns that are constant in a part of the rows but vary in all rows."""
     return np.flatnonzero((part.diagonal() == 0.0) & (all_rows.diagonal() > 0.0))
 
 
@@ -635,7 +639,7 @@ def constant_among(X: Any, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         for j in np.flatnonzero(_mostly_equal(values_of_block, share)).tolist():
             x = values_of_block[:, j]
             values, counts = np.unique(x[~np.isnan(x)], return_counts=True)
-            if not values.size:  # a half, without any value of the column
+            if not values.size:  # the column has no values in a half
                 continue
             differs = ~np.isnan(x) & (x != values[counts.argmax()])
             for part, mask in enumerate(parts):
@@ -644,18 +648,19 @@ def constant_among(X: Any, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [np.array(places, dtype=int) for places in constant_places]
 
 
-#: So many rows show whether a column may have a value that nearly all rows have, within this share of them.
+#: Number of rows inspected to find columns with mostly equal values, and tolerance for the share of equal
+#: values.
 INSPECTED_ROWS, SHARE_ALLOWANCE = 400, 0.2
 
 
 def _mostly_equal(X: np.ndarray, share: float) -> np.ndarray:
-    """Return a mask of the columns of X, shape (n, m), in which nearly this share of the values may be equal.
+    """Return a mask of the columns of X, shape (n, m), in which about a share `share` of values may be equal.
 
-    Some rows at equal distances are looked at, so that continuous columns cost little.
+    Only equally spaced rows are inspected, so that continuous columns need little time.
     """
     rows = X[:: max(1, len(X) // INSPECTED_ROWS)]
     missing = np.isnan(rows)
-    ordered = np.sort(rows, axis=0)  # NaN are last
+    ordered = np.sort(rows, axis=0)  # NaN come last
     middle = ordered[(~missing).sum(axis=0).clip(max=len(rows) - 1) // 2, np.arange(X.shape[1])]
     return np.asarray(((rows == middle) | missing).mean(axis=0) >= share - SHARE_ALLOWANCE)
 
@@ -668,7 +673,7 @@ def constant_remark(parts: Sequence[np.ndarray], unit: str, names: pd.Index) -> 
     parts : sequence of ndarray of int
         The places of the constant columns in each part.
     unit : str
-        What the parts are, in the plural: "draws".
+        The name of the parts in the plural, such as "draws".
     names : pandas.Index of length p
     """
     times = sum(len(places) > 0 for places in parts)

@@ -1,1 +1,1 @@
-"""The result classes, whose methods call functions of the packages above."""
+"""The result classes, whose methods call functions of the other packages."""

@@ -155,7 +155,7 @@ class ComponentChoice(Outcome):
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the leading eigenvalues, and the values that noise exceeds with probability `alpha`.
 
-        A vertical line is drawn after the last chosen component, and the markers of the chosen ones are
+        A vertical line is drawn after the last chosen component, and the markers of chosen components are
         filled. The reason is written below the plot.
 
         Parameters
@@ -197,7 +197,7 @@ class ComponentChoice(Outcome):
         if tests.tested is not None:
             raise OptionError(
                 f"parallel= was computed from {tests.p} of {tests.tested.variables} variables, but the "
-                "eigenvalues of the fit are those of all variables; leave it out, or analyse a sample of the "
+                "eigenvalues of the fit are from all variables; leave it out, or analyse a sample of the "
                 "rows."
             )
         self._require_data_of(spectrum, "parallel=")
@@ -564,7 +564,7 @@ class Choice(Summary):
         cut: float = 0.0,
         groups: ByRow | None = None,
     ) -> None:
-        """Write a report on the fit, with the tables and plots of the choice after those of the fit.
+        """Write a report on the fit, followed by the tables and plots of the choice.
 
         Parameters
         ----------

@@ -179,7 +179,7 @@ class Comparison(Outcome):
 
     @property
     def adjusted_on(self) -> pd.DataFrame:
-        """The adjusted variance of the loadings of each fit on the data of others, as shares of their total.
+        """Adjusted variances of the loadings of each fit on the data of other fits, as shares of their total.
 
         The frame (fits x data) is computed if only some fits used ``robust=``. The columns are named after
         the first fit of the original rows, and the first fit of each kind of cleaned rows; components are in

@@ -1,4 +1,4 @@
-"""What fits of components have in common: labels, scores, the record, new rows, files, inference."""
+"""The base class of fits of components: labels, scores, the record, new rows, files, inference."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class ComponentFit(Picklable, Shown):
             Components need only the variables with nonzero weights (of :func:`~spcastat.spca`, nonzero
             loadings): columns whose weights are zero in all components may have missing values, and a frame
             may lack them. Other columns of a frame are ignored. For a fit with a formula, the covariates and
-            the columns in terms with nonzero weights are needed. The sources of chunks are those of
+            the columns in terms with nonzero weights are needed. Sources of chunks are the same as for
             :func:`spcastat.spca`.
         na : {"raise", "drop", "em", "pairwise"}, optional
             How to treat rows with missing values in columns that are needed. "raise" raises an error, and

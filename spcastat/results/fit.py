@@ -118,8 +118,9 @@ class SpcaResult(ComponentFit):
 
         ``cardinality``; ``score variance`` and ``adjusted variance`` in squared units of the (scaled) data;
         ``share of total``, the adjusted variance over the total variance; and four cumulative shares of the
-        total: adjusted, PEV, least squares, and what dense PCA explains with the same number of components.
-        If a fit was saved by a version that lacked a measure, the table has no column for this measure.
+        total: adjusted, PEV, least squares, and the share that dense PCA explains with the same number of
+        components. If a fit was saved by a version that lacked a measure, the table has no column for this
+        measure.
         """
         return frames.variance(self._state)
 
@@ -127,8 +128,8 @@ class SpcaResult(ComponentFit):
     def eigenvalues(self) -> pd.Series:
         """Variances of the dense principal components, descending, in squared units of the (scaled) data.
 
-        All min(n - 1, p) of them if the smaller dimension of the data is at most 3000 and the fit has its
-        data; otherwise the first k.
+        All min(n - 1, p) variances are given if the smaller dimension of the data is at most 3000 and the fit
+        has its data; otherwise the first k.
         """
         values = frames.spectrum(self._state)
         return pd.Series(values, index=[f"PC{j + 1}" for j in range(len(values))], name="eigenvalue")
@@ -143,8 +144,8 @@ class SpcaResult(ComponentFit):
             the share that this score explains by itself;
         ``average``
             the share that the score adds, averaged over all orders in which the components can enter
-            (Lindeman, Merenda and Gold; Shapley value). These add up to ``measure("least_squares")``. NaN
-            with more than 12 components;
+            (Lindeman, Merenda and Gold; Shapley value). These add up to ``measure("least_squares")``. They
+            are NaN with more than 12 components;
         ``last``
             the share that is lost if the component is left out.
 
@@ -185,7 +186,7 @@ class SpcaResult(ComponentFit):
         """Share of the variance of each variable, length p, that regression on all scores explains.
 
         Their mean, weighted by the variances of the variables, is the least-squares share,
-        ``measure("least_squares")``. NaN for a constant variable.
+        ``measure("least_squares")``. The value is NaN for a constant variable.
         """
         return frames.communalities(self._state)
 
@@ -299,7 +300,7 @@ class SpcaResult(ComponentFit):
 
         See Also
         --------
-        supplement : The same for rows and variables, with plots.
+        supplement : Supplementary rows and variables, with plots.
 
         Notes
         -----
@@ -748,7 +749,7 @@ class SpcaResult(ComponentFit):
         search : {"near", "quick"}, optional
             The search in each draw, for fits by the default method. "quick", the default for up to 1000
             variables, searches from several starts of the draw and from the loadings of the fit; the fits of
-            draws are as good as those of ``effort="quick"``. "near" searches only from the loadings of the
+            draws are as good as fits with ``effort="quick"``. "near" searches only from the loadings of the
             fit and from PCA of the draw. It takes about half of the time, but may miss better fits of a draw
             that are far from the fit. Its intervals describe variation near this solution only, and the
             shares of draws are too large if other solutions explain nearly as much.
@@ -1209,10 +1210,10 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         digits : int
-            Decimals of the loadings, 0 to 10; the decimals of the other numbers change with them.
+            Decimals of the loadings, 0 to 10; the decimals of other numbers are adjusted accordingly.
         max_rows : int, optional
-            The largest number of variables to show: those with the largest loadings of each component. By
-            default all variables with a nonzero loading are shown.
+            The largest number of variables to show; those with the largest loadings of each component are
+            chosen. By default all variables with a nonzero loading are shown.
         tables : {"all", "loadings", "variance"}
             Everything, or only the table of loadings or of variances, without the header.
         sort : bool, optional
@@ -1674,7 +1675,7 @@ class SpcaResult(ComponentFit):
             The rows to name if there is room. A number names this many rows, those farthest from the centre;
             True names all rows, and False none. A sequence has one text for each row, "" for no name; a
             Series has texts by row label. By default the three farthest rows are named if the row labels are
-            different texts. The caption says how many are named if `labels` is given.
+            different texts. The caption states how many rows are named if `labels` is given.
         new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
             New rows as for `transform`, drawn as crosses on the scale of the other rows, or as triangles at
             the edge if they are far outside.
@@ -1689,7 +1690,7 @@ class SpcaResult(ComponentFit):
             default it is written on new figures, and in given axes unless too little room would be left for
             the points.
         ax : Axes, optional
-            By default a new figure is created. The bars take part of the space of given axes, which become
+            By default a new figure is created. The bars occupy part of the space of given axes, which become
             smaller; ``ax.get_position()`` gives the position of the points after the first draw.
 
         Returns
@@ -1822,7 +1823,7 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         values : {"loadings", "contributions", "cos2"}
-            The values to draw: those of `loadings`, `contributions` or `cos2`.
+            The values to draw, as returned by `loadings`, `contributions` or `cos2`.
         kind : {"blocks", "table", "line", "image"}, optional
             "blocks" lists the variables of each component with bars, which are hollow and point to the left
             for negative loadings; a variable on several components appears in the block of each, in italics
@@ -1837,9 +1838,9 @@ class SpcaResult(ComponentFit):
             Whether blocks and tables show the largest absolute loading of each component first; otherwise the
             variables are in the order of the data.
         max_rows : int, optional
-            The largest number of variables of blocks and tables; by default as many as there is room for.
-            If more variables have a nonzero loading, the components take turns in choosing the variable
-            with their largest remaining absolute loading.
+            The largest number of variables of blocks and tables; by default as many as there is room for. If
+            more variables have a nonzero loading, variables are selected for each component in turn, by the
+            largest remaining absolute loading.
         components : sequence of int or str, optional
             Components, by number (from 1) or by name; by default all.
         sections : Series, mapping or sequence of length p, optional
@@ -2210,7 +2211,7 @@ class SpcaResult(ComponentFit):
         return scores
 
     def _by_row(self, given: Any, option: str) -> Any:
-        """Return the values of an option for the rows; text is the name of a column of the fitted data."""
+        """Return the values of an option for the rows; a string names a column of the fitted data."""
         return interpretation.by_row(self._source, given, option)
 
     def _without_data(self) -> SpcaResult:

@@ -32,7 +32,8 @@ class GroupComparison(Picklable, Outcome):
     table : DataFrame
     comparison : GroupSlopes
     groups : pandas.Index of length G
-        Its name, if it has one, is the title of the legend of the plot.
+        The labels of the groups. The name of the index, if it has one, is the title of the legend of the
+        plot.
     clusters : int or None
         The number of clusters.
     serial : float or None

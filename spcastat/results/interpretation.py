@@ -176,8 +176,8 @@ def checked_supplement(given: Any) -> Supplement:
     if isinstance(given, Supplement):
         return given
     raise OptionError(
-        f"supplement of type {type(given).__name__} was given; it must be what fit.supplement(rows=..., "
-        "variables=...) returns."
+        f"supplement of type {type(given).__name__} was given; it must be the result of "
+        "fit.supplement(rows=..., variables=...)."
     )
 
 
@@ -383,7 +383,7 @@ def with_sample(ax: Axes, frame: pd.DataFrame) -> Axes:
 
 
 def by_row(data: Data | None, given: Any, option: str) -> Any:
-    """Return the values of an option for the rows of the fit; text is the name of a column of its data.
+    """Return the values of an option for the rows of the fit; a string names a column of its data.
 
     Parameters
     ----------

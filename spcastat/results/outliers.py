@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Outliers(Picklable, Summary):
     """Outlying cells and rows of a fit with ``robust=``, as ``fit.robust``.
 
-    The printout lists what to inspect first: rows far from the others, and cells far from the middle of their
-    column.
+    The printout lists what to inspect first: rows far from the other rows, and cells far from the middle of
+    their column.
     """
 
     def _document(self) -> Document:

@@ -96,7 +96,7 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def variables(self) -> pd.DataFrame:
-        """A row for each variable kept (or group, by its name), the most needed first.
+        """One row for each variable kept (or group, by its name), the most needed first.
 
         "without" is the share without the variable, "instead" the best substitute if the variable cannot be
         measured, and "with_instead" the share with the substitute. "cost" is included with a budget.
@@ -106,7 +106,7 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def represented(self) -> pd.DataFrame:
-        """A row for each other variable, in decreasing order of R2.
+        """One row for each other variable, in decreasing order of R2.
 
         "R2" is the share of the variance of the variable that the scores reproduce, "most_by" the kept
         variable with which it correlates most, and "r" this correlation. "frequency" is the share of
@@ -116,7 +116,7 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def path(self) -> pd.DataFrame:
-        """A row for each number of variables that was compared.
+        """One row for each number of variables compared.
 
         The columns are "variables", "share", "of_pca" (the share relative to PCA) and the coefficients "RM"
         and "GCD". With folds there are also the shares in held-out rows: "held_out", its standard error

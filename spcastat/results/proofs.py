@@ -332,7 +332,8 @@ def breaks(rule: SupportRule, V: np.ndarray, fitted: np.ndarray) -> bool:
 def _compared(state: FitState, op: Operator, joint: bool | None, objective: str | None) -> tuple[bool, str]:
     """Return whether all components are compared together, and by which measure.
 
-    The measure of a joint proof is the given one, or else the objective of the fit, or else PEV.
+    The measure of a joint proof is `objective`; by default it is the objective of the fit, or PEV if there is
+    none.
 
     Raises
     ------

@@ -374,11 +374,11 @@ def test_no_module_but_inputs_compares_kinds_of_data():
 def test_data_of_the_other_kind_are_refused_with_the_functions_that_take_them():
     rows, matrix = sp.rows(sp.datasets.load_judges()), sp.covariance(sp.datasets.load_pitprops())
     for call, advice in (
-        (lambda: sp.spca(matrix, 2, 3), r"spca\(\) takes rows here, .* give them to spca_cov\(\)"),
-        (lambda: sp.spca_cov(rows, 2, 3), r"spca_cov\(\) takes a covariance matrix here, .* to spca\(\)"),
-        (lambda: sp.spca_path(rows, 2, covariance=True), "takes a covariance matrix here"),
+        (lambda: sp.spca(matrix, 2, 3), r"spca\(\) needs rows here, .* give them to spca_cov\(\)"),
+        (lambda: sp.spca_cov(rows, 2, 3), r"spca_cov\(\) needs a covariance matrix here, .* to spca\(\)"),
+        (lambda: sp.spca_path(rows, 2, covariance=True), "needs a covariance matrix here"),
     ):
         with pytest.raises(OptionError, match=advice):
             call()
-    with pytest.raises(UnknownOptionError, match="n_obs= was given with rows, and it describes a covariance"):
+    with pytest.raises(UnknownOptionError, match="n_obs= was given with rows, but describes a covariance"):
         sp.spca_path(rows, 2, n_obs=9)

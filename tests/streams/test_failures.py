@@ -165,7 +165,7 @@ def test_options_that_streams_do_not_have():
     raises(
         errors.OptionError, "levels would be those of its first", HALVES, formula="~ a", categorical="dummy"
     )
-    raises(errors.NoRowsError, "works on the rows", HALVES, method="rspca-l0")
+    raises(errors.NoRowsError, "needs rows in memory", HALVES, method="rspca-l0")
     raises(errors.FormulaError, "have no names", [FRAME.to_numpy()], formula="~ a")
 
 
@@ -384,7 +384,7 @@ WIDE = GRAM_ORDER + 1
         (lambda x: sp.spca(x, 2, 3, method="greedy"), WIDE, errors.OptionError, "method='joint'"),
         (lambda x: sp.spca(x, 2, 3, method="bcd-l0", n_init=4), WIDE, errors.OptionError, "pass"),
         (lambda x: sp.spca(x, 2, 3, method="bcd-l0"), WIDE, errors.OptionError, "with objective='pev'"),
-        (lambda x: sp.spca(x, 2, 3, method="spcagrid"), 5, errors.NoRowsError, "works on the rows"),
+        (lambda x: sp.spca(x, 2, 3, method="spcagrid"), 5, errors.NoRowsError, "needs rows in memory"),
         (lambda x: sp.spca(x, 6, 3), 5, errors.ComponentsError, "at most 5"),
         (lambda x: sp.spca(x, 2, 6), 5, errors.CardinalityError, "card"),
         (lambda x: sp.spca(x, 2, 3, rng="a"), 5, errors.OptionError, "rng"),
