@@ -214,7 +214,7 @@ def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
     """
     target = as_path(path)
     if not target.name:
-        raise OptionError(f"path={shown(str(path))} was given, which names no file.")
+        raise OptionError(f"path={shown(str(path))} was given, which does not name a file.")
     if endings and target.suffix.lower() not in endings:
         *other_endings, last_ending = filter(None, endings)
         endings_text = f"{', '.join(other_endings)} or {last_ending}" if other_endings else last_ending

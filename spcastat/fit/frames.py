@@ -176,7 +176,7 @@ def require_intervals(boot: Bootstrapped, level: float) -> Bootstrapped:
     if not has_intervals(boot, checked_level(level)):
         lower_level = int(100 * (boot.draws - 1) / (boot.draws + 1)) / 100
         raise OptionError(
-            f"Intervals of {100 * level:.12g} % need {least_draws(level)} draws or more, and the bootstrap "
+            f"Intervals of {100 * level:.12g} % need {least_draws(level)} draws or more, but the bootstrap "
             f"has {boot.draws}: call bootstrap() with n={least_draws(level)} or more (999 by default)"
             + (f", or give level={lower_level:g} or less." if lower_level else ".")
             + " Standard errors need fewer draws; the table of the bootstrap contains them."
@@ -467,7 +467,7 @@ def rotated(state: FitState) -> pd.DataFrame:
         removals = [f"{name}=None" for name in ONLY_OF_SEARCHES if state.record.options.get(name)]
         changes = ["method='rotate'", "card=...", *removals]
         raise NotRotatedError(
-            "rotated is available only for fits with method='rotate', and this fit has "
+            "rotated is available only for fits with method='rotate', but this fit has "
             f"method={state.record.method!r}; fit again with refit({', '.join(changes)})."
         )
     return state.by_variable(state.rotated)

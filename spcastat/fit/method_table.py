@@ -432,7 +432,7 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
     """
     if isinstance(method, str) and method == "spco":
         raise errors.MethodError(
-            "method='spco' was given, and sparse principal coordinates have a separate function: use "
+            "method='spco' was given, but sparse principal coordinates have a separate function: use "
             "spcastat.spco(data, k, zeros=0.5), or penalty= instead of zeros=."
         )
     if isinstance(method, str) and method in FOREIGN_METHODS:
@@ -496,7 +496,7 @@ def no_such_option(
             " and ".join(f"{option}=" for option in options) for options in (rules, option_names)
         )
         return errors.UnknownOptionError(
-            f"nonneg= was given with {rules_text}, and no method accepts both: leave out nonneg=, or {way} "
+            f"nonneg= was given with {rules_text}, but no method accepts both: leave out nonneg=, or {way} "
             f"{options_text}."
         )
     if owners:

@@ -66,7 +66,7 @@ def matched(start: Start, columns: pd.Index) -> Start:
         raise errors.OptionError(
             f"start has no row for {listed(missing)}; give one row for each variable."
             if missing
-            else "start has rows of the same name; each variable needs one."
+            else "start has several rows of the same name; give one row for each variable."
         )
     return np.asarray(start.loc[columns], dtype=float)
 
@@ -165,7 +165,7 @@ def refuse_rule(options: Mapping[str, Any], order: Any, p: int) -> None:
     component_rules = [name for name in RULE[:2] if len(set(map(frozenset, options.get(name) or ()))) > 1]
     if component_rules and order in ("variance", "best"):
         raise errors.OptionError(
-            f"order={order!r} was given, and {component_rules[0]}= has different lists for the components, "
+            f"order={order!r} was given, but {component_rules[0]}= has different lists for the components, "
             "which then keep their order. Leave order out."
         )
 
@@ -759,7 +759,7 @@ def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
         )
     if order == "best":
         raise errors.OptionError(
-            f"{clause} with order='best', and no order is better than another: leave order out."
+            f"{clause} with order='best', but no order is better than another: leave order out."
         )
     if not can_be_constrained(p, len(card)):
         raise errors.OptionError(

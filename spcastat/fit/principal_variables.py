@@ -282,7 +282,7 @@ def _require_possible(request: KeepRequest, columns: pd.Index) -> None:
     cheapest = float(request.cost[list(request.candidates)].min())
     if cheapest > request.budget:
         raise OptionError(
-            f"budget={request.budget:g} was given, and the cheapest variable costs {cheapest:g}; give a "
+            f"budget={request.budget:g} was given, but the cheapest variable costs {cheapest:g}; give a "
             "larger budget."
         )
 
@@ -309,7 +309,7 @@ def require_spread(request: KeepRequest, problem: Selection, U: Sequence[int]) -
     if request.m is not None and (len(U) < request.m or (singles and rank < len(variables))):
         attainable = max(min(len(U), rank), len(request.include))
         raise CardinalityError(
-            f"m={request.m} was given, and {attainable} variables determine all others up to rounding; give "
+            f"m={request.m} was given, but {attainable} variables determine all others up to rounding; give "
             f"m={attainable} or fewer{'' if request.k is None else ' (and k at most that)'}."
         )
 

@@ -205,7 +205,7 @@ def need_rows(state: FitState, data: Data | None, analysis: str) -> RowData:
             f"{state.record.call}."
         )
     raise errors.NoRowsError(
-        f"{analysis} needs rows, and this is a fit of a covariance matrix: fit the rows with "
+        f"{analysis} needs rows, but this is a fit of a covariance matrix: fit the rows with "
         f"{state.function}(data, ...), or give mean= (and sd=) to {state.function}_cov and use "
         "transform(rows)."
     )
@@ -429,7 +429,7 @@ def augment(state: FitState, data: Data | None, new: Any = None, na: str | None 
     duplicates = [name for name in names if name in frame.columns]
     if duplicates:
         raise errors.DuplicateNamesError(
-            f"The data have a column called {shown(duplicates[0])} already; rename it, or use "
+            f"The data already have a column called {shown(duplicates[0])}; rename it, or use "
             "transform(data)."
         )
     for name, column in zip(names, score_values.T, strict=True):  # this preserves the type of the labels

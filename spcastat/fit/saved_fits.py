@@ -415,7 +415,7 @@ def unpack_spec(given: Any, reader: Reader, p: int) -> Spec:
     packed = reader.read(_StoredSpec, given, "columns")
     columns = unpack_index(packed["columns"], reader.arrays, p)
     if not columns.is_unique:
-        raise FileError("two of its columns have one name.")
+        raise FileError("two of its columns have the same name.")
     codes = packed.get("codes")
     numbers = None if codes is None else {unpack_label(name): dict(entry) for name, entry in codes}
     spec = Spec(packed["kind"], columns, packed["formula"], codes=numbers)
@@ -534,12 +534,12 @@ def save(
     if scores and data is not None and in_chunks:
         write = "fit.scores.to_parquet(folder)" if data.distributed else "fit.transform_to(path)"
         raise OptionError(
-            f"scores=True was given, and the scores of {state.record.title_of_data} are never all in "
+            f"scores=True was given, but the scores of {state.record.title_of_data} are never all in "
             f"memory: write them with {write}, and save the fit without them."
         )
     with_rows = state.record.from_rows and (data is not None or state.scores is not None)
     if demanded and not with_rows:
-        raise OptionError("scores=True was given, and this fit has neither rows nor scores; leave it out.")
+        raise OptionError("scores=True was given, but this fit has neither rows nor scores; leave it out.")
     target = archive.file_path(path)
     if data is not None:
         data.spare(target)
@@ -819,7 +819,7 @@ def inference_of(content: Mapping[str, Any], reader: Reader, record: records.Rec
     if not all(_goes_with(proof, record) for proof in proofs):
         raise FileError("its proof does not match the fit.")
     if len({proof.kind for proof in proofs}) < len(proofs):
-        raise FileError("it has two proofs of one kind.")
+        raise FileError("it has two proofs of the same kind.")
     return records.Inference(**results, proofs=tuple(proofs))
 
 

@@ -76,7 +76,7 @@ def requested(
         total = whole_number("total", total, 1, p * k, CardinalityError)
         if total < k:
             raise CardinalityError(
-                f"total={total} was given with k={k}, and every component has at least one nonzero loading; "
+                f"total={total} was given with k={k}, but every component has at least one nonzero loading; "
                 f"give total={k} or more, or fewer components."
             )
         return PatternRequest(k, Nonzeros(total=total), None, n_init, rng)
@@ -102,7 +102,7 @@ def fitted(data: Data, request: PatternRequest, call: str) -> FitState:
     op, k = data.op, request.k
     if op.out_of_core:
         raise OptionError(
-            f"The rows come in chunks with {op.p:,} variables, and sparse loadings of such data need "
+            f"The rows come in chunks with {op.p:,} variables, but sparse loadings of such data need "
             f"{GRAM_ORDER:,} or fewer; give rows that fit into memory."
         )
     op = with_matrix(op)

@@ -381,7 +381,7 @@ class FitState:
         """
         if self.standard is None and (self.record.matrix or {}).get("kind") in OF_CODES:
             raise NoRowsError(
-                f"{analysis} needs the variables of rows, and {(self.record.matrix or {})['kind']} "
+                f"{analysis} needs the variables of rows, but {(self.record.matrix or {})['kind']} "
                 "correlations are not correlations of the numbers in the rows: use spca(data, ..., "
                 "scale=True) for scores."
             )
@@ -402,7 +402,7 @@ class FitState:
         """
         if self.model is None:
             raise OptionError(
-                f"{analysis} needs the model of missing values of a fit with na='em', and this one has none: "
+                f"{analysis} needs the model of missing values of a fit with na='em', but this fit has none: "
                 "fit again with na='em', or use na='pairwise' for scores all of whose variables are "
                 "observed."
             )

@@ -164,7 +164,7 @@ class ChunkData(Data):
     def for_method(self, method: str) -> ChunkData:
         if method:
             raise errors.NoRowsError(
-                f"This method needs rows in memory, and the rows of {self.title} are read in chunks: use a "
+                f"This method needs rows in memory, but the rows of {self.title} are read in chunks: use a "
                 "method that accepts 'data or covariance' (spcastat.methods()), or fit rows that fit into "
                 "memory, such as a sample."
             )
@@ -191,7 +191,7 @@ class ChunkData(Data):
             else "as a dask collection, and scores.compute() all of them"
         )
         raise errors.NoRowsError(
-            f"{analysis} needs the rows in memory, and the rows of {self.title} come in chunks. Use some of "
+            f"{analysis} needs the rows in memory, but the rows of {self.title} come in chunks. Use some of "
             f"them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores {alternative}."
         )
 

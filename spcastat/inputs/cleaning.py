@@ -448,12 +448,12 @@ def require_cleanable(matrix: Any, robust: bool | str, adjusted: bool) -> None:
     option = f"robust={robust!r}"
     if is_sparse(matrix):
         raise errors.OptionError(
-            f"{option} was given with a sparse matrix, and the spread of columns with many zeros cannot be "
+            f"{option} was given with a sparse matrix, but the spread of columns with many zeros cannot be "
             "estimated robustly: leave robust out, or give X.toarray() if few of its cells are zero."
         )
     if adjusted:
         raise errors.OptionError(
-            f"{option} was given with covariates, and one outlying cell would change the residuals of its "
+            f"{option} was given with covariates, but one outlying cell would change the residuals of its "
             "whole column: adjust the columns by a robust regression first, and give the residuals."
         )
     n = matrix.shape[0]

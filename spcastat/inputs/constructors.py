@@ -438,7 +438,7 @@ def table_and_formula(
         left_side, _, terms_text = positional.partition("~")
         if terms_text.strip() and not set("/\\") & set(left_side):
             raise errors.OptionError(
-                f"The formula {shown(positional)} was given to {function}(), and formulas here have no left "
+                f"The formula {shown(positional)} was given to {function}(), but formulas here have no left "
                 f"side: give {shown(f'~ {terms_text.strip()}')}."
             )
         raise errors.OptionError(

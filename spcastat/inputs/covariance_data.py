@@ -164,7 +164,7 @@ class CovarianceData(Data):
 
     def rows(self, analysis: str, function: str = "spca") -> Any:
         raise errors.NoRowsError(
-            f"{analysis} needs rows, and this is a fit of a covariance matrix: fit the rows with "
+            f"{analysis} needs rows, but this is a fit of a covariance matrix: fit the rows with "
             f"{function}(data, ...); for scores alone, give mean= (and sd=) to {function}_cov and use "
             "transform(rows)."
         )
@@ -272,7 +272,7 @@ def _correlations(op: Operator, columns: pd.Index) -> tuple[Operator, np.ndarray
     still = deviations == 0.0
     if still.any():
         raise errors.ConstantColumnError(
-            f"scale=True was given, and the variance of {listed(columns[still])} is zero; leave such "
+            f"scale=True was given, but the variance of {listed(columns[still])} is zero; leave such "
             "variables out of the matrix."
         )
     S = op.block(np.arange(op.p)) / np.outer(deviations, deviations)

@@ -362,7 +362,7 @@ class Data(Explained, ABC):
     def scores_sd(self, V: np.ndarray, components: pd.Index) -> pd.DataFrame:
         """Return the standard deviations of the scores of each row between imputations, n x k."""
         raise NotImputedError(
-            "scores_sd is available only for fits with imputations=, and this one has one value for each "
+            "scores_sd is available only for fits with imputations=, but this fit has one value for each "
             "cell."
         )
 

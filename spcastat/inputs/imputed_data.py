@@ -149,7 +149,7 @@ class ImputedData(Data):
 
     def rows(self, analysis: str, function: str = "spca") -> Any:
         raise errors.NoRowsError(
-            f"{analysis} needs the rows of one table, and this is a fit of {len(self.parts)} imputations: "
+            f"{analysis} needs the rows of one table, but this is a fit of {len(self.parts)} imputations: "
             f"use it with each imputation, for instance {function}(imputations[0], ...)."
         )
 

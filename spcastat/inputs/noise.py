@@ -488,7 +488,7 @@ def covariance_noise(op: Operator, n: float | None, kind: str | None, seed: int,
     """
     if n is None:
         raise OptionError(
-            "n_obs was not given, and the eigenvalues of noise depend on it: give n_obs=, the number of rows "
+            "n_obs was not given, but the eigenvalues of noise depend on it: give n_obs=, the number of rows "
             "from which the matrix was computed."
         )
     if kind in ("polychoric", "mixed"):

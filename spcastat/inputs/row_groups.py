@@ -208,7 +208,7 @@ class RowGroups:
             return self
         if (w != np.round(w)).any():
             raise WeightsError(
-                f"{analysis} draws rows, and weights are numbers of equal rows: with weights that are not "
+                f"{analysis} draws rows, so weights must be numbers of equal rows: with weights that are not "
                 f"whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no number of rows to "
                 "draw. Fit with weights that are whole numbers, without weights, or with "
                 "weights_are='sampling' if they are survey weights."

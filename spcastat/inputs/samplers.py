@@ -445,7 +445,7 @@ def covariance_sampler(
     _require_normal(about, analysis)
     S = op.block(np.arange(op.p)) * op.unit**2
     if n < 3:
-        raise NoRowsError(f"{analysis} needs 3 rows or more, and n_obs={n} was given.")
+        raise NoRowsError(f"{analysis} needs 3 rows or more, but n_obs={n} was given.")
     unit = bool(np.abs(np.diag(S) - 1.0).max() <= 1e-8)  # a correlation matrix
     return CovarianceSampler(S, int(free or 0), groups is None and unit, groups, columns)
 

@@ -505,7 +505,7 @@ class Choice(Summary):
         n = whole_number("n", n, 2, 10_000)
         if self._halves is None:
             raise NoRowsError(
-                "stability() draws halves of the rows, and this choice is not from rows in memory (a frame, "
+                "stability() draws halves of the rows, but this choice is not from rows in memory (a frame, "
                 "an array or a sparse matrix without dropped rows); give choose() such rows."
             )
         loadings_of_halves, remark = self._halves(n, 0 if rng is None else whole_number("rng", rng, 0))

@@ -282,7 +282,7 @@ def compare(
     if not held_out and any(unused.values()):
         name = next(name for name, is_given in unused.items() if is_given)
         raise OptionError(
-            f"{name} was given to compare() without held_out=True, and only held-out errors depend on it."
+            f"{name} was given to compare() without held_out=True, but it affects only held-out errors."
         )
     loadings = _aligned(fits)
     names = list(fits)
@@ -747,7 +747,7 @@ def _errors(
     plan = plan_of(state)
     if fit._source is None and data.spec.learns and not data.estimates_terms:
         raise FormulaError(
-            f"The terms and covariates of formula={shown(data.spec.formula)} are estimated from rows, and "
+            f"The terms and covariates of formula={shown(data.spec.formula)} are estimated from rows, but "
             "a fit from a file cannot estimate them again without a fold; fit again."
         )
     rows = data.in_memory(seed).rows("compare()")

@@ -274,8 +274,8 @@ def with_results(state: FitState, results: Iterable[Any], kinds: Mapping[type, s
     for result in results:
         if not isinstance(result, tuple(kinds)):
             raise OptionError(
-                f"with_inference() was given {_value_text(result)}; it accepts what {_some_of(kinds)} of "
-                "this fit returned."
+                f"with_inference() was given {_value_text(result)}; it accepts results of "
+                f"{_some_of(kinds)} of this fit."
             )
         state = _including(state, result, "with_inference()")
     return state
@@ -302,8 +302,8 @@ def showing(state: FitState, option: str, value: Any, kinds: Mapping[type, str])
         return _including(state, value, f"{option}="), True
     if not isinstance(value, (bool, np.bool_)):
         raise OptionError(
-            f"{option}={_value_text(value)} was given; it must be True, False, or what {_some_of(kinds)} of "
-            "this fit returned."
+            f"{option}={_value_text(value)} was given; it must be True, False, or a result of "
+            f"{_some_of(kinds)} of this fit."
         )
     return state, bool(value)
 

@@ -231,8 +231,8 @@ def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitSt
     rule = rule_of(state.record)
     if rule is not None and breaks(rule, V, state.V):
         raise OptionError(
-            "adopt() was given the certificate of a fit under a rule, and the best supports that were "
-            "found for single components break it together. Search longer: refit(effort='thorough')."
+            "adopt() was given the certificate of a fit under a rule, but the best supports that were "
+            "found for single components break the rule together. Search longer: refit(effort='thorough')."
         )
     falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
     sorts = equal and falling and not OBJECTIVES[measure].ordered and rule is None
@@ -289,12 +289,12 @@ def _all_together(
     if groups_of(state):
         raise OptionError(
             "certify(joint=True) was called for a fit with together=, where card counts groups: give "
-            "joint=False, which proves each component among unions of groups."
+            "joint=False, which bounds each component over unions of groups."
         )
     if (forced(state) & (state.V == 0)).any():
         raise OptionError(
             "certify(joint=True) was called for a fit in which a variable that the rule includes has a "
-            "loading of zero: give joint=False, which proves each component under the rule."
+            "loading of zero: give joint=False, which bounds each component under the rule."
         )
     rule = rule_of(state.record)
     pca = None if state.record.pca_errors else state.moments.pca / op.unit**2  # upper bounds are needed
@@ -374,7 +374,7 @@ def _certified_loadings(state: FitState, certificate: Any) -> tuple[np.ndarray, 
     if state.record.options.get("constraint"):
         raise OptionError(
             "adopt() was called on a fit under a constraint, which the loadings that certificates find need "
-            "not meet. Search longer: refit(effort='thorough')."
+            "not satisfy. Search longer: refit(effort='thorough')."
         )
     V = certificate._best_loadings
     if not certificate._state.spec.columns.equals(state.spec.columns) or V.shape != state.V.shape:

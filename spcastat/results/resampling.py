@@ -576,7 +576,7 @@ def bootstrap_loadings(fit: Drawing, n: int, *, select: bool) -> Bootstrapped:
 def _require_three(sampler: Sampler) -> None:
     """Raise TooFewRowsError for fewer than three rows: of two rows, every draw that varies is the data."""
     if sampler.n < 3:
-        raise TooFewRowsError(f"bootstrap() resamples rows, and {sampler.n} are too few: it needs 3 or more.")
+        raise TooFewRowsError(f"bootstrap() resamples rows, but {sampler.n} are too few: it needs 3 or more.")
 
 
 def _require_draws_of_each(sampler: Sampler, n: int) -> None:
@@ -640,12 +640,12 @@ def _require_permutable(state: FitState, given: Resampling) -> None:
         )
     if given.sampler.groups.weights is not None:
         raise WeightsError(
-            "test_loadings() permutes rows, and rows with sampling weights are not exchangeable; use "
+            "test_loadings() permutes rows, but rows with sampling weights are not exchangeable; use "
             "bootstrap() or stability()."
         )
     if given.sampler.gaps is not None and given.sampler.gaps.missing.any():
         raise OptionError(
-            "test_loadings() permutes values, and the rows of the fit have missing values: use "
+            "test_loadings() permutes values, but the rows of the fit have missing values: use "
             "bootstrap() or stability(), which estimate the moments again in every draw."
         )
     if rule_of(state.record) is not None:
@@ -726,7 +726,7 @@ def _halved(fit: Drawing, analysis: str, one_table: bool = False) -> Resampling:
     n, k = resampling.sampler.n // 2, fit.state.V.shape[1]
     if n < k + 2:
         raise TooFewRowsError(
-            f"{analysis} fits half of the rows, and {n} are too few for k={k}: each half needs at least "
+            f"{analysis} fits half of the rows, but {n} are too few for k={k}: each half needs at least "
             f"{k + 2}."
         )
     return resampling
@@ -776,7 +776,7 @@ def original_data(state: FitState, data: Data | None, table: Any, analysis: str)
     if data_again.from_rows != state.record.from_rows:
         kinds = ("rows", "a covariance matrix")
         given_kind, fitted = kinds if data_again.from_rows else kinds[::-1]
-        raise DataError(f"data has {given_kind}, and the fit is of {fitted}: give the data that were fitted.")
+        raise DataError(f"data has {given_kind}, but the fit used {fitted}: give the data that were fitted.")
     require_same_moments(state, data_again)
     require_same_order(state, data_again, analysis)
     return data_again

@@ -36,7 +36,7 @@ from tests.results.test_compare import GROUP, covariance, group_rows
 # fmt: off
 FITS = [
     ("matrix_fit.scores", NoRowsError,
-     r"scores needs rows, and this is a fit of a covariance matrix.*spca\(data"),
+     r"scores needs rows, but this is a fit of a covariance matrix.*spca\(data"),
     ("matrix_fit.biplot()", NoRowsError, "fit of a covariance matrix"),
     ("matrix_fit.plot_scores()", NoRowsError, "fit of a covariance matrix"),
     ("matrix_fit.residuals", NoRowsError, "fit of a covariance matrix"),

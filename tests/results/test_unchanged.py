@@ -202,7 +202,7 @@ def test_one_output_takes_a_result(fit, tmp_path):
         lambda: fit.tidy(conf_int=tests),
         lambda: fit.plot_loadings(conf_int=1),
     ):
-        with pytest.raises(OptionError, match=r"it must be True, False, or what .* of this fit returned"):
+        with pytest.raises(OptionError, match=r"it must be True, False, or a result of .* of this fit"):
             call()
 
 
@@ -251,7 +251,7 @@ def test_results_of_other_fits_are_refused(fit, tmp_path):
         fit.refit(card=2).tidy(conf_int=boot)
     loadings = sp.sparse_loadings(ROWS, 2, 3, n_init=2)
     for other, result in ((loadings, boot), (fit, loadings.bootstrap(5)), (fit, boot.table), (fit, fit)):
-        with pytest.raises(OptionError, match=r"it accepts what .*bootstrap\(\).* of this fit returned"):
+        with pytest.raises(OptionError, match=r"it accepts results of .*bootstrap\(\).* of this fit"):
             other.with_inference(result)
 
 
