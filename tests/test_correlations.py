@@ -347,7 +347,7 @@ def test_polychoric_correlations_have_no_scores_of_codes_and_no_draws_of_normal_
     fit = sp.spca_cov(R, 1, 3, nearest=True, effort="quick")
     with pytest.raises(sp.errors.NoRowsError, match="than polychoric correlations"):
         fit.bootstrap(10)
-    with pytest.raises(sp.errors.NoRowsError, match="not those of the numbers"):
+    with pytest.raises(sp.errors.NoRowsError, match="not correlations of the numbers"):
         fit.transform(R)
     with pytest.raises(sp.errors.OptionError, match="mean was given with polychoric"):
         sp.spca_cov(R, 1, 3, nearest=True, mean=np.zeros(6))

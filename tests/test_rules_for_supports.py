@@ -126,8 +126,8 @@ def test_what_knows_no_rule_refuses_it_and_names_the_nearest_call():
         rule = {name: ["clear"]}
         refused("Only the default method accepts", method="greedy", error=UnknownOptionError, **rule)
     refused("nonneg= was given with disjoint=", nonneg=True, disjoint=True, error=UnknownOptionError)
-    refused("order='best' was given, and include=", 2, [4, 3], include={"PC1": "clear"}, order="best")
-    refused("order='variance' was given, and exclude=", exclude={"PC1": "clear"}, order="variance")
+    refused("order='best' was given, but include=", 2, [4, 3], include={"PC1": "clear"}, order="best")
+    refused("order='variance' was given, but exclude=", exclude={"PC1": "clear"}, order="variance")
     with pytest.raises(OptionError, match="was given with 1001 variables; with more than 1000"):
         sp.spca(np.random.default_rng(0).standard_normal((5, 1001)), 2, 4, disjoint=True)
 
@@ -342,7 +342,7 @@ def test_a_joint_proof_says_where_its_bound_is_one_without_the_rule():
 def test_a_better_fit_that_breaks_the_rule_is_not_taken_over():
     """Better components, each given earlier ones, share variables: they are no disjoint fit."""
     fit = sp.spca_cov(R, 2, 4, include={"PC1": "clear"}, disjoint=True, objective="pev", effort="quick")
-    with pytest.raises(OptionError, match="break it together"):
+    with pytest.raises(OptionError, match="break the rule together"):
         fit.adopt(fit.certify(joint=False))
 
 

@@ -564,7 +564,7 @@ def test_what_was_moved_is_told():
         ),
         ("rows", {"na": "em", "k_em": 11}, errors.OptionError, "at least 1 and at most 10"),
         ("rows", {"na": "drop", "k_em": 2}, errors.OptionError, "rank of the model of na='em'"),
-        ("chunks", {"na": "em"}, errors.OptionError, "come in chunks"),
+        ("chunks", {"na": "em"}, errors.OptionError, "with rows in chunks"),
         ("sparse", {"na": "pairwise"}, errors.OptionError, "sparse data"),
         ("infinite", {"na": "em"}, errors.InfiniteValuesError, "1 infinite value"),
         ("constant", {"na": "pairwise"}, errors.ConstantColumnError, "do not vary: 'v2'"),
