@@ -159,6 +159,6 @@ def ablation(given: Any) -> Table:
     table.notes.append(
         f"{len(every)} problems of one component, and of two and three jointly: pitprops, wine, diabetes, "
         "breast cancer, communities, glass, heart, mtcars, USJudgeRatings and simulated rows. Each line has "
-        "the problems that the rule is for. Numbers in parentheses are those of docs/proven.md."
+        "the problems that the rule is for. Numbers in parentheses are those of docs/bounds.md."
     )
     return table
