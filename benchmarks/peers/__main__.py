@@ -31,6 +31,8 @@ from spcastat.errors import ConvergenceWarning
 SAME = 1e-4
 #: Largest violation of orthogonality with which loadings count as orthogonal: the tolerance of msPCA.
 ORTHOGONAL = 1e-4
+#: The programs of README's table: medians are over the settings that all of them fit.
+IN_README = ("sklearn", "elasticnet", "PMA", "nsprcomp", "msPCA")
 OTHERS = (
     *("msPCA", "GeoSPCA", "abess", "nsprcomp", "elasticnet", "mixOmics"),
     *("PMA", "sparsepca", "amanpg", "spca", "sklearn"),
@@ -86,6 +88,28 @@ class Found:
                     done[program, (parts[0], int(parts[1]), int(parts[2]))] = float(parts[4])
         return done
 
+    @cached_property
+    def common(self) -> list[Cell]:
+        """The settings that all programs of `IN_README` fit."""
+        return [cell for cell in self.cells if all((name, cell) in self.measured for name in IN_README)]
+
+    def median_gap(self, program: str) -> float:
+        """Return the median of our PEV minus that of a program on the common settings, or nan."""
+        if any((program, cell) not in self.measured for cell in self.common) or not self.common:
+            return np.nan
+        pairs = [(self.measured["spcastat-pev", cell], self.measured[program, cell]) for cell in self.common]
+        return float(np.median([ours.pev - theirs.pev for ours, theirs in pairs]))
+
+    def faster(self, program: str) -> str:
+        """Return in how many settings a program takes less CPU time than our search for its criterion."""
+        ours = "spcastat-orthogonal" if program in ("msPCA", "GeoSPCA") else "spcastat-pev"
+        pairs = [
+            (self.seconds[program, cell], self.seconds[ours, cell])
+            for cell in self.cells
+            if (program, cell) in self.measured and (program, cell) in self.seconds
+        ]
+        return f"{sum(a < b for a, b in pairs)} of {len(pairs)}"
+
     def bounds(self, cell: Cell) -> tuple[float, float]:
         """Return proven bounds on PEV: of all loadings, and of orthogonal ones; nan where there is none."""
         kept = self._array("bound", cell)
@@ -94,6 +118,16 @@ class Found:
 
 def _of(cell: Cell) -> str:
     return f"{cell[0].removeprefix('norm')}, {cell[1]} of {cell[2]}"
+
+
+def _points(share: float) -> str:
+    return "-" if np.isnan(share) else f"{100.0 * share:.1f}"
+
+
+def _medians(found: Found) -> str:
+    """Return the median CPU seconds of our three fits."""
+    ours = [[found.seconds.get((one, cell), np.nan) for cell in found.cells] for one in list(PROGRAMS)[:3]]
+    return ", ".join(f"{np.nanmedian(seconds):.2f}" for seconds in ours)
 
 
 def _percent(value: float | None) -> str:
@@ -123,18 +157,7 @@ def ahead(found: Found) -> Table:
                     violation = f"{theirs.violation:.1e}"
                     row = [_of(cell), name, program, _percent(value), _percent(best), violation]
                     table.rows.append(row)
-    faster = []
-    for program in OTHERS:
-        ours = "spcastat-orthogonal" if program in ("msPCA", "GeoSPCA") else "spcastat-pev"
-        times = [
-            (found.seconds[program, cell], found.seconds[ours, cell])
-            for cell in found.cells
-            if (program, cell) in found.measured and (program, cell) in found.seconds
-        ]
-        faster.append(f"{program} in {sum(a < b for a, b in times)} of {len(times)} settings")
     table.notes = [
-        "In CPU time, compared with our search for orthogonal loadings (msPCA, GeoSPCA) or for PEV (others): "
-        f"{', '.join(faster)}.",
         f"In explained variance: {len(table.rows) or 'no'} rows, from {len(found.cells)} settings. Percent "
         "of the total variance; differences below 0.01 points are ignored.",
         "For each criterion our fit maximises it: the default (adjusted), "
@@ -153,8 +176,8 @@ def summary(found: Found) -> Table:
             "adjusted",
             "PEV",
             "orthogonal",
-            "points of PEV behind",
-            "CPU s",
+            f"points of PEV behind, {len(found.common)} settings",
+            "faster in",
             "violation",
         ],
     )
@@ -176,20 +199,20 @@ def summary(found: Found) -> Table:
                 _counts([a.adjusted - b.adjusted for a, b in zip(theirs, default, strict=True)]),
                 _counts([-gap for gap in gaps]),
                 _counts([theirs[i].pev - bound[i].pev for i in orthogonal]) if orthogonal else "-",
-                f"{100.0 * float(np.median(gaps)):.2f}",
-                f"{np.median([found.seconds.get((program, cell), np.nan) for cell in mine]):.2f}",
+                _points(found.median_gap(program)),
+                found.faster(program),
                 f"{max(one.violation for one in theirs):.1e}",
             ]
         )
-    for program in list(PROGRAMS)[:3]:
-        times = [found.seconds.get((program, cell), np.nan) for cell in found.cells]
-        table.rows.append(
-            [program, str(len(found.cells)), *["-"] * 4, f"{np.nanmedian(times):.2f}", "-"],
-        )
     table.notes = [
-        "Ahead and behind by more than 0.01 points; medians of points and of CPU seconds; violation: the "
-        "largest sum of |v_i'v_j|. The column orthogonal compares fits with a violation of at most 1e-4 with "
-        "our orthogonal fits.",
+        "Ahead and behind by more than 0.01 points; violation: the largest sum of |v_i'v_j|. The column "
+        "orthogonal compares fits with a violation of at most 1e-4 with our orthogonal fits.",
+        f"Points of PEV behind: medians over the {len(found.common)} settings that all of "
+        f"{', '.join(IN_README[:-1])} and {IN_README[-1]} fit; programs that do not fit all of these have "
+        "none.",
+        "Faster in: settings in which the program takes less CPU time than our search for PEV, or, for msPCA "
+        f"and GeoSPCA, for orthogonal loadings. Our medians over {len(found.cells)} settings are "
+        f"{_medians(found)} s (adjusted variance, PEV, orthogonal loadings).",
         "PMA, sparsepca, amanpg and scikit-learn have a penalty and no cardinality: the table shows the best "
         "of a path of penalties, by PEV, after truncation to the largest loadings of every component; CPU "
         "seconds are for the path, without starting R. Fits with more nonzeros than specified are excluded: "
@@ -280,8 +303,8 @@ def refitted(found: Found) -> Table:
         table.rows.append([_of(cell), *map(_percent, (cut.pev, best.pev, ours, round(gaps[-1], 6) + 0.0))])
     table.notes = [
         f"Settings with PEV below / equal / above spcastat after refitting: "
-        f"{' / '.join(reversed(_counts([-gap for gap in gaps]).split(' / ')))}; median points behind: "
-        f"{100.0 * float(np.median(gaps)):.2f}.",
+        f"{' / '.join(reversed(_counts([-gap for gap in gaps]).split(' / ')))}; median points behind on the "
+        f"{len(found.common)} common settings: {_points(found.median_gap('sklearn-refitted'))}.",
         "PEV in percent of the total variance. Truncated: the largest loadings of every component, the "
         "best of a path of penalties. Refitted: the loadings of largest PEV on the supports of each "
         "truncated fit, the best of the path; scikit-learn has no such step, and "
