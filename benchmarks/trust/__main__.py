@@ -21,6 +21,7 @@ from benchmarks.report import Table, command_line, read_arguments, run_tables
 from benchmarks.trust import (
     assumptions,
     choosing,
+    cluster_sizes,
     groups,
     imputations,
     intervals,
@@ -51,6 +52,7 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "stability": selections.stability,
     "tests": selections.loading_tests,
     "together": together.dependent_rows,
+    "clusters": cluster_sizes.cluster_sizes,
     "neighbours": together.similar_neighbours,
     "groups": groups.groups,
     "noise": assumptions.statements_in_noise,

@@ -30,7 +30,7 @@ from spcastat.linalg.eigenvectors import RELATIVE, numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
 from spcastat.linalg.standardisation import variable_count
 from spcastat.progress import beside, in_threads, stage
-from spcastat.reading.design import Remark, few_clusters
+from spcastat.reading.design import Remark, about_clusters
 from spcastat.reading.model_matrix import dependent_columns
 
 # --- the tests ------------------------------------------------------------------------------------
@@ -754,11 +754,11 @@ def copies_among(data: Data, terms: np.ndarray | None) -> list[tuple[str, str]]:
 
 
 def about_rows(data: Data) -> list[Remark]:
-    """Return warnings about few clusters, and about rows that may not be independent."""
+    """Return warnings about few or unequal clusters, and about rows that may not be independent."""
     record = None if data.design is None else data.design.as_record
     in_time = record is not None and record["block_length"] is not None
     gaps = Remark(gaps_warning(data.dropped)) if in_time and data.dropped else Remark()
-    return [remark for remark in (few_clusters(record), data.remark(), gaps) if remark]
+    return [remark for remark in (about_clusters(record, data.n), data.remark(), gaps) if remark]
 
 
 def checked_numbers(p: int, rank: int, kmax: Any) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.inputs.dependence import TREATED_AS_INDEPENDENT
 from spcastat.labels import full_names, name_text, some_of
-from spcastat.reading.design import few_clusters
+from spcastat.reading.design import about_clusters
 from spcastat.show import resampling_templates  # noqa: F401  (registers the templates)
 from spcastat.show.facts import gaps
 from spcastat.show.grid import is_smallest_p
@@ -61,8 +61,8 @@ def similarity(values: pd.Series) -> Fact:
 
 
 def about_rows(state: FitState, notice: str) -> Iterator[Fact]:
-    """Yield the facts about few clusters, and about rows and columns, and near copies of variables."""
-    clusters = few_clusters(state.record.row_design)
+    """Yield the facts about clusters, about rows and columns, and about near copies of variables."""
+    clusters = about_clusters(state.record.row_design, state.record.n)
     for text, doubtful in ((clusters.text, clusters.doubtful), (notice, TREATED_AS_INDEPENDENT in notice)):
         if text:
             yield caution("notice", text, doubtful)

@@ -243,3 +243,20 @@ def test_rows_dropped_between_dates_are_named(options):
     assert ("Scores of successive rows" in texts) or ("scores of successive rows" in texts)
     assert "further apart" not in texts
     assert "dropped between successive" not in texts
+
+
+def test_few_clusters_and_one_very_large_cluster_are_told_and_equal_ones_are_not():
+    """Tests of noise reject 53 % with 20 clusters if one has a quarter of all rows, 5 % if they are equal."""
+    noise = np.random.default_rng(0).standard_normal((160, 6))
+    equal = np.repeat(np.arange(20), 8)
+    for labels, told in (
+        (equal, ""),
+        (np.repeat(np.arange(10), 16), "With 10 clusters, fewer than 20, tests are liberal"),
+        # the mean of 20 clusters is 8 rows, so 46 rows are 5.75 times the mean
+        (np.r_[np.zeros(46, int), np.repeat(np.arange(1, 20), 6)], "cluster has 5.8 times the mean size"),
+    ):
+        fit = sp.spca(noise, 1, 2, clusters=labels)
+        for result in (sp.choose_k(noise, clusters=labels), fit.bootstrap(20)):
+            text = " ".join(str(result).split())
+            assert ("tests are liberal" in text) == bool(told), text
+            assert told.lower() in text.lower()
