@@ -10,6 +10,7 @@ import importlib
 import importlib.metadata
 import inspect
 import io
+import pkgutil
 import re
 import runpy
 import sys
@@ -354,6 +355,23 @@ def test_the_links_of_pages_lead_to_pages():
                 assert not target.startswith("../"), f"{page.name}: {link} leads out of docs/"
             folder = RELEASE_ROOT if target.startswith("vignettes/") else page.parent
             assert (folder / target).exists(), f"{page.name}: {link}"
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/bounds.md", "CONTRIBUTING.md"])
+def test_modules_files_and_names_of_pages_for_developers_exist(page):
+    """Names such as `fit.plan.make_plan`, and files such as `fit/frames.py:communalities`."""
+    package = RELEASE_ROOT / "spcastat"
+    text = (RELEASE_ROOT / page).read_text(encoding="utf-8")
+    quoted = re.findall(r"`([^`\n]+)`", text)
+    for name in quoted:
+        module = package.joinpath(*name.split(".")[:2])
+        exists = module.with_suffix(".py").is_file() or (module / "__init__.py").is_file()
+        if exists and all(one.isidentifier() for one in name.split(".")):
+            pkgutil.resolve_name(f"spcastat.{name}")
+    for path, member in re.findall(r"`([\w/]+/\w+\.py)(?::(\w+))?`", text):
+        found = [folder / path for folder in (package, RELEASE_ROOT) if (folder / path).is_file()]
+        assert found, path
+        assert member in found[0].read_text(encoding="utf-8"), (path, member)
 
 
 def test_the_description_is_read_without_the_files_beside_it():
