@@ -42,7 +42,7 @@ _COMMAND_HINTS: dict[type[SpcaError], str] = {
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand: help, a function that adds its arguments, one that runs it and returns text, examples."""
+    """A subcommand: its help, a function that adds arguments, a function that returns text, and examples."""
 
     about: str
     arguments: Callable[[argparse.ArgumentParser], None]
@@ -128,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     has_default_handler = (
         signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    )  # or the program that calls main() decides
+    )  # otherwise the program that calls main() handles the signal
     if has_default_handler and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _end)
     try:
@@ -149,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def in_words(message: str) -> str:
-    """Return a message of the package, which is about Python, in the words of the command."""
+    """Return a message of the package with the command's options in place of Python's arguments."""
     options: list[str] = []
     for command in COMMANDS.values():
         parser = argparse.ArgumentParser()
@@ -160,7 +160,7 @@ def in_words(message: str) -> str:
 
 
 def _end(number: int, frame: object) -> None:
-    """End the process with its workers and without its temporary files; Python would end at once."""
+    """Exit normally, so that workers end and temporary files are removed; the default ends at once."""
     signal.signal(number, signal.SIG_IGN)  # a second signal would disturb the end
     sys.exit(128 + number)
 
@@ -170,7 +170,7 @@ def _run(argv: Sequence[str]) -> int:
     try:
         if argv and argv[0] in REMOVED_COMMANDS:
             parser.error(f"the command {argv[0]} was removed: {REMOVED_COMMANDS[argv[0]]}.")
-        with errors_of_output():  # of the help, where output has no buffer
+        with errors_of_output():  # printing the help can fail if output is not buffered
             args, unknown = parser.parse_known_args(argv)
         if unknown:
             options = re.findall(r"--[\w-]+", args.parser.format_help())

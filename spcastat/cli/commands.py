@@ -1,4 +1,4 @@
-"""The commands besides ``fit``: choices, saved fits, and figures."""
+"""The commands other than ``fit``: choices, saved fits, plots, and scores of new rows."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def plot_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def plot(args: argparse.Namespace) -> str:
-    """Fit, or read a saved fit, draw the figure, and return a message."""
+    """Fit the data or read a saved fit, draw the figure, and return a message."""
     kind = one_of("KIND", args.kind, (*PLOT_KINDS, *KINDS_OF_VARIABLES))
     refuse_overlap([args.data], {"--out": args.out})
     require_picture(args.out)
@@ -292,8 +292,8 @@ def _fitted(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
     """Return a fit of the data, and the columns that colour its rows."""
     if args.kind in KINDS_OF_VARIABLES:
         raise OptionError(
-            f"KIND {args.kind} draws a choice of variables: give a file of spcastat keep DATA --m M --save "
-            "FILE.spca in place of the data."
+            f"KIND {args.kind} draws a choice of variables: in place of the data, give a file written by "
+            "spcastat keep DATA --m M --save FILE.spca."
         )
     fit_command.require_k(args)
     colouring = given_of(args, ("groups", "color"))
@@ -303,7 +303,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
 
 
 def _method(fit: Any, kind: str) -> Callable[..., Axes]:
-    """Return the plotting method; for "bootstrap" and "stability" that of their results."""
+    """Return a plotting method of a fit or, for "bootstrap" and "stability", of the resampling result."""
     from spcastat.results.principal_variables import PrincipalVariablesResult
 
     if isinstance(fit, PrincipalVariablesResult) != (kind in KINDS_OF_VARIABLES):
@@ -431,7 +431,7 @@ def keep_arguments(parser: argparse.ArgumentParser) -> None:
     for name, verb in (("include", "is always kept"), ("exclude", "is never kept")):
         about = f"a variable or group that {verb}; may be repeated"
         add(f"--{name}", type=component_and_name, action="append", metavar="NAME", help=about)
-    about = "columns of a group, or of a term, are kept or left together; may be repeated"
+    about = "columns of a group, or of a term, are kept or left out together; may be repeated"
     add("--together", type=group_and_name, action="append", metavar="terms|GROUP=NAME", help=about)
     add("--folds", type=int, metavar="N", help="folds of the rows for held-out shares (5); 0 for none")
     add("--n-resamples", type=int, metavar="N", help="resamples for frequencies (50); 0 for none")

@@ -49,7 +49,7 @@ examples:
   spcastat fit imputed.csv --k 2 --card 5 --scale --imputations --bootstrap
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
-#: Options that need rows, and all that are passed on to a fit if they are given.
+#: Options that need rows, and all options that are passed on to a fit if given.
 _OF_ROWS = ["scale", "weights", "weights_are", "na", "k_em", "formula"]
 _OF_ROWS += ["clusters", "strata", "block_length", "center", "categorical", "robust"]
 _OF_FIT = [
@@ -67,7 +67,7 @@ _OF_FIT = [
     "promise",
 ]
 _OF_FIT += ["progress", *_OF_ROWS]
-#: How options are written, if not as they are called.
+#: Options whose names in the command differ from the arguments.
 _FLAG_NAMES = {"center": "--no-center", "categorical": "--dummy", "data": "DATA", "context": "--formula"}
 
 
@@ -76,13 +76,13 @@ def _flag_of(name: str) -> str:
 
 
 def component_and_name(text: str) -> tuple[str, str]:
-    """Read ``PC1=age`` as the variable "age" of PC1, and ``age`` as that of every component (\"\")."""
+    """Read ``PC1=age`` as PC1 and "age", and ``age`` as "" and "age": a variable of every component."""
     match = re.fullmatch(r"(PC\d+)=(.+)", text, re.DOTALL)
     return (match[1], match[2]) if match else ("", text)
 
 
 def group_and_name(text: str) -> tuple[str, str]:
-    """Read ``size=length`` as the variable "length" of the group "size", and ``terms`` as it is."""
+    """Read ``size=length`` as the group "size" and its variable "length", and ``terms`` as "" and "terms"."""
     match = re.fullmatch(r"([^=]+)=(.+)", text, re.DOTALL)
     if match is None and text != "terms":
         raise argparse.ArgumentTypeError(
@@ -103,7 +103,7 @@ def card(text: str) -> int | list[int]:
 
 
 def rows_of_block(text: str) -> int | str:
-    """Read ``20`` as 20, and ``auto`` as it is."""
+    """Read ``20`` as the number 20, and ``auto`` as text."""
     if text == "auto" or not text.isdecimal():
         if text != "auto":
             raise argparse.ArgumentTypeError(f"{text!r} was given; it accepts a number of rows, or auto")
@@ -211,12 +211,12 @@ def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def rule_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that restrict which variables components have."""
+    """Add the arguments that restrict the variables of components."""
     add = parser.add_argument
     for name, verb in (("include", "must have"), ("exclude", "must not have")):
         about = f"with --card: a variable that every component, or the one named, {verb}; may be repeated"
         add(f"--{name}", type=component_and_name, action="append", metavar="[PC1=]NAME", help=about)
-    add("--disjoint", action="store_true", help="no variable in two components (each in one without --card)")
+    add("--disjoint", action="store_true", help="no variable in two components (without --card, each in one)")
     about = (
         "with --card, which then counts groups: the columns of a term, or of a group, enter together; may be "
         "repeated"
@@ -241,12 +241,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def groups_argument(parser: argparse.ArgumentParser) -> None:
     """Add the argument for groups of rows in the figures of a report."""
     parser.add_argument(
-        "--groups", metavar="NAME", help="a column that marks rows in the figures of --report, not fitted"
+        "--groups", metavar="NAME", help="a column, not fitted, that marks rows in the figures of --report"
     )
 
 
 def grouped(args: argparse.Namespace) -> tuple[Any, Any]:
-    """Return the data without the column of --groups, and this column; None for both without --groups."""
+    """Return the data without the column that --groups names, and that column; None and None without it."""
     if args.groups is None:
         return None, None
     if not args.report:
@@ -266,7 +266,7 @@ def resampling_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def rule(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the rule for variables as options of a fit."""
+    """Return the constraints on variables, such as --include, as options of a fit."""
     options: dict[str, Any] = {"disjoint": True} if args.disjoint else {}
     if args.together:
         groups: dict[str, list[str]] = {}
@@ -292,7 +292,7 @@ def rule(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def fit_of(args: argparse.Namespace, data: Any, covariance: bool, options: dict[str, Any]) -> Fit:
-    """Return the fit of the data with the options that were given, of sparse loadings with --loadings."""
+    """Fit sparse weights, or sparse loadings with --loadings, with the options that were given."""
     from spcastat import api, loadings
     from spcastat.fit.call import arguments_of
     from spcastat.hints import LoadingsOptions
@@ -314,12 +314,12 @@ def fit_of(args: argparse.Namespace, data: Any, covariance: bool, options: dict[
 
 
 def resample(fit: Fit, args: argparse.Namespace) -> tuple[Fit, list[Summary]]:
-    """Run --bootstrap and --stability; return the fit that shows their results, and the results.
+    """Run --bootstrap and --stability; return the fit with their results, and the results.
 
     Raises
     ------
     KeyboardInterrupt
-        After Ctrl-C, also if some draws are complete: a file is not replaced by results of fewer draws.
+        After Ctrl-C, even if some draws are complete, so that results of fewer draws replace no file.
     """
     from spcastat.results.fit import SpcaResult
 
@@ -362,7 +362,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
 
 
 def _rows(args: argparse.Namespace, data: Any, partial: list[str], options: dict[str, Any]) -> Any:
-    """Return rows as they are fitted; `options` gets the formula of covariates `partial`, and its context."""
+    """Return the rows to fit; add the covariates `partial` to the formula in `options`, with its context."""
     from spcastat.reading.formulas import safe_context
 
     if args.imputations is not None:
@@ -383,7 +383,7 @@ def _rows(args: argparse.Namespace, data: Any, partial: list[str], options: dict
 
 
 def _covariance(args: argparse.Namespace, data: Any, partial: list[str], options: dict[str, Any]) -> Any:
-    """Return a covariance matrix with labels; `options` gets the variables `partial` and the number of rows.
+    """Return a labelled covariance matrix; add the variables `partial` and the row count to `options`.
 
     Raises
     ------
@@ -401,7 +401,7 @@ def _covariance(args: argparse.Namespace, data: Any, partial: list[str], options
     options |= {"given": partial} if partial else {}
     if "n_obs" in data.attrs:
         options.setdefault("n_obs", data.attrs["n_obs"])
-    numbered = [str(j) for j in range(data.shape[1] + 1)]  # from 0 as pandas, from 1 as R numbers rows
+    numbered = [str(j) for j in range(data.shape[1] + 1)]  # pandas numbers rows from 0, R from 1
     labels = [str(label) for label in data.index]
     if labels in (numbered[:-1], numbered[1:]) and set(labels) != set(data.columns):
         data = data.set_axis(data.columns, axis=0)
@@ -409,7 +409,7 @@ def _covariance(args: argparse.Namespace, data: Any, partial: list[str], options
 
 
 def _imputations(args: argparse.Namespace, table: Any) -> Imputations:
-    """Return the imputations in a table with a column of their numbers."""
+    """Return the imputations in a table, one column of which contains their numbers."""
     from spcastat.inputs.imputed_data import Imputations
     from spcastat.inputs.opening import IMPUTATION_COLUMN
 
@@ -420,21 +420,21 @@ def _imputations(args: argparse.Namespace, table: Any) -> Imputations:
         )
     if name not in table.columns:
         raise DataError(
-            f"--imputations was given, and {args.data} has no column {name!r} of their numbers: "
+            f"--imputations was given, and {args.data} has no column {name!r} with their numbers: "
             "give the name of the column, and do not leave it out by --columns or --drop."
         )
     return Imputations.of(table.rename(columns={name: IMPUTATION_COLUMN}))
 
 
 def _refuse_matrix(name: str, data: pd.DataFrame) -> None:
-    """Raise DataError if data that are to be taken as rows look like a matrix of pairs."""
+    """Raise DataError if data given as rows look like a covariance, correlation or distance matrix."""
     from spcastat.reading.covariance import DISTANCE_MATRIX
     from spcastat.reading.read import matrix_kind
 
     kind = matrix_kind(data, unlabelled=list(data.index) == list(range(len(data))))
     if kind == DISTANCE_MATRIX:
         raise DataError(
-            f"{name} looks like a matrix of distances, square and symmetric with zeros in the diagonal, and "
+            f"{name} looks like a matrix of distances, square and symmetric with zeros on the diagonal, and "
             "its rows would be taken for observations: give the table that the distances were computed from, "
             "or principal coordinates of them."
         )
@@ -449,13 +449,11 @@ def require_k(args: argparse.Namespace) -> None:
     """Raise OptionError if the number of components was not given."""
     if args.k is None:
         choose = f"spcastat choose {shlex.quote(args.data)}"
-        raise OptionError(
-            f"--k is needed: the number of components. To have it chosen from the data: {choose}"
-        )
+        raise OptionError(f"--k, the number of components, is needed. To choose it from the data: {choose}")
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options given by --option; raise if one is given twice or the command has its own."""
+    """Return the options given by --option; raise if one is given twice or has an option of its own."""
     options: dict[str, Any] = {}
     for name, value in args.option or []:
         if name in vars(args) or name == "context":
@@ -467,9 +465,9 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def save(fit: Any, args: argparse.Namespace, scores: bool | None = None) -> None:
-    """Save a result with the options by which its file was read, so that new rows are read by them, too.
+    """Save a result with the options used to read its file, so that new rows are read in the same way.
 
-    `scores` says whether scores are stored; by default if they are in memory.
+    `scores` is whether scores are stored; by default they are stored if they are in memory.
     """
     from dataclasses import replace
 

@@ -111,14 +111,14 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
     add("--codes", action="store_true", default=None, help=about)
 
 
-#: Options of reading that a saved fit keeps, in the order of the help.
+#: Options for reading a file that are saved with a fit, in the order of the help.
 FILE_OPTIONS = ("index_col", *_TEXT_OPTIONS, "header", "na_values", "sheet", "codes")
 
 
 def as_fitted(args: argparse.Namespace, fit_options: Mapping[str, Any]) -> None:
-    """Set the options of reading that were not given to those of the fit, where they apply to the new file.
+    """Set reading options that were not given to the values of the fit, if they apply to the new file.
 
-    A file without the fit's column of row labels has its rows numbered.
+    If the file lacks the fit's column of row labels, its rows are numbered.
     """
     from spcastat.reading.textfiles import usual_separator
 
@@ -131,7 +131,7 @@ def as_fitted(args: argparse.Namespace, fit_options: Mapping[str, Any]) -> None:
 
 
 def as_options(**options: Any) -> str:
-    """Return options of reading as they are written on the command line: ``--sep semicolon --decimal ,``."""
+    """Return reading options as written on the command line: ``--sep semicolon --decimal ,``."""
     from spcastat.reading.textfiles import SEPARATORS
 
     if "header" in options:
@@ -149,7 +149,7 @@ def _in_chunks(
 ) -> Callable[[], Iterator[pd.DataFrame]]:
     """Return a function that reads the selected columns of a large file in chunks, from the start.
 
-    Its `files` tell which file must not be overwritten.
+    Its attribute `files` contains the file that must not be overwritten.
     """
 
     def read() -> Iterator[pd.DataFrame]:
@@ -164,7 +164,7 @@ def _in_chunks(
 def load_table(args: argparse.Namespace) -> Any:
     """Return the selected columns of a file, or a bundled data set if there is no file of that name.
 
-    For a large file of rows it is a function without arguments that returns an iterator over chunks.
+    A large file of rows gives a function without arguments that returns an iterator over chunks.
     """
     if args.data == STDIN or os.path.isfile(args.data):
         return _read(args, chunked=_is_large(args))
@@ -218,7 +218,7 @@ def _near_file(given: str, bundled: Iterable[str]) -> str:
 
 
 def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
-    """Read a table by its file extension; errors are reported with the name of the file."""
+    """Read a table in the format of its file extension; errors contain the name of the file."""
     from spcastat.reading.textfiles import TextTable, usual_separator
 
     path = args.data
@@ -307,7 +307,7 @@ def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
 
 
 def _unused(suffix: str) -> dict[str, str]:
-    """Return the options that do not apply to files of a type, and the kinds of files that they are for."""
+    """Return the options that do not apply to a file extension, each with the kind of file it is for."""
     unused = {} if suffix == ".xlsx" else {"sheet": "workbooks"}
     if suffix != ".csv":
         unused |= dict.fromkeys(_TEXT_OPTIONS, "tables of text")
@@ -338,14 +338,14 @@ def is_saved_fit(path: str) -> bool:
 # --- workbooks -----------------------------------------------------------------------------------
 
 
-#: The largest unpacked size of a workbook in bytes. To read as much takes a minute and 2 GB.
+#: The largest unpacked size of a workbook in bytes. Reading this much takes a minute and 2 GB.
 MAX_BYTES = 2**29
 
 
 def workbook_table(
     path: str, sheet: str | None, options: TextOptions, labels: str | None, say: Callable[..., str]
 ) -> TextTable:
-    """Return a sheet of a workbook (.xlsx) as a table of text; formulas have the values that Excel stored.
+    """Return a sheet of a workbook (.xlsx) as a table of text; formulas give the values Excel stored.
 
     Empty rows above and below the table, and empty columns, are left out.
 
@@ -453,7 +453,7 @@ def columns_apart(args: argparse.Namespace, colouring: dict[str, str]) -> tuple[
     Parameters
     ----------
     colouring : dict of str to str
-        Option -> name of its column. A column that --columns names, too, stays in the data. A column that
+        Option -> name of its column. A column that --columns also names stays in the data. A column that
         --drop names can still mark rows.
     """
     args.drop = args.drop and [name for name in args.drop if name not in colouring.values()]

@@ -116,13 +116,13 @@ def csv_separator(path: str) -> str:
 def csv_text(frame: pd.DataFrame, *, labelled: bool, separator: str = ",") -> str:
     """Return a frame as CSV, with or without the row labels."""
     text = frame.to_csv(index=labelled, sep=separator, lineterminator="\n")
-    if "\r" in text:  # readers take it for the end of a row, and pandas would not quote it
+    if "\r" in text:  # programs read it as the end of a row, and pandas would not quote it
         text = frame.to_csv(index=labelled, sep=separator, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     return text
 
 
 def write_table_and_picture(args: Namespace, choice: Any) -> None:
-    """Draw a choice to --plot, and write its table to --out, where these are given."""
+    """Draw a choice to --plot and write its table to --out, if these options were given."""
     if args.plot:
         save_figure(args.plot, lambda ax: choice.plot(ax=ax))
     if args.out:
@@ -134,7 +134,7 @@ def write_table_and_picture(args: Namespace, choice: Any) -> None:
 
 
 def require_picture(path: str | None) -> None:
-    """Raise FileError unless the file extension is that of a supported image format."""
+    """Raise FileError unless the file extension belongs to a supported image format."""
     if path is None:
         return
     from matplotlib.figure import Figure
@@ -202,10 +202,10 @@ LONGEST_MESSAGE = 2000
 
 
 def printed(text: str, complete_option: str = "") -> str:
-    """Return a printed result in the words of the command.
+    """Return a printed result with the command's options in place of Python's.
 
-    An option of the command replaces the advice to use ``scale=True``; attributes of a fit or a choice are
-    not named. `complete_option` prints complete tables, if the subcommand has it.
+    ``--scale`` replaces the advice to use ``scale=True``, and attributes of a fit or a choice are left out.
+    `complete_option` is the option that prints complete tables, if the subcommand has one.
     """
     sentence = rf"\1More: {complete_option}." if complete_option else ""
     text = re.sub(r"(\s+)More:\s+(fit|choice)\.(?:notes\s+\(\d+\),\s+\2\.)?summary\(\)\.", sentence, text)
@@ -221,7 +221,7 @@ def require_output() -> None:
 
 
 def require_encodable(text: str) -> None:
-    """Raise FileError if the encoding of standard output does not have a character of `text`."""
+    """Raise FileError if the encoding of standard output lacks a character of `text`."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)
@@ -235,14 +235,14 @@ def require_encodable(text: str) -> None:
 def show(text: str, end: str = "\n") -> None:
     """Print a result and flush standard output.
 
-    Characters that its encoding does not have are printed as escapes.
+    Characters that the encoding lacks are printed as escapes.
 
     Raises
     ------
     FileError
         If standard output cannot be written.
     BrokenPipeError
-        If its reader, such as head, has closed it.
+        If the program that reads standard output, such as head, has closed it.
     """
     require_output()
     with errors_of_output():
@@ -255,7 +255,7 @@ def show(text: str, end: str = "\n") -> None:
 
 @contextmanager
 def errors_of_output() -> Iterator[None]:
-    """Raise FileError where standard output cannot be written; BrokenPipeError passes."""
+    """Raise FileError if the block cannot write to standard output; BrokenPipeError is passed on."""
     try:
         yield
     except BrokenPipeError:
@@ -285,7 +285,7 @@ FORMATS_BY_ENDING = {
 }
 #: Options for the layout of tables.
 _LAYOUT = ("digits", "caption", "label", "full_names")
-#: Options for which variables a table shows, and in which order.
+#: Options that select and order the variables of a table.
 ARRANGEMENT = ("sort", "max_rows", "cut")
 
 
@@ -345,12 +345,12 @@ def format_of(args: argparse.Namespace) -> str:
 
 
 def given_of(args: argparse.Namespace, names: Sequence[str] = ARRANGEMENT) -> dict[str, Any]:
-    """Return those of the options that were given, by default those on the variables of a table."""
+    """Return the options in `names` that were given; by default, of those that arrange a table."""
     return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
 
 
 def output(fit: Any, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
-    """Return a fit and results of resampling in a format, or write them to ``--out`` and return a message."""
+    """Return a fit and resampling results in a format, or write them to ``--out`` and return a message."""
     from spcastat.show.grid import Document
     from spcastat.show.renderings import Summary
     from spcastat.show.summary import SCREEN
@@ -386,7 +386,7 @@ def output(fit: Any, further: Sequence[Summary], kind: str, args: argparse.Names
 
 
 def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_file: bool) -> str:
-    """Return the documents one after another; the caption and the label belong to the first."""
+    """Render the documents one after another; the caption and the label belong to the first."""
     from spcastat.show.grid import Layout
     from spcastat.show.renderings import render, render_text
 
@@ -405,7 +405,7 @@ def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_fil
 
 
 def draws_of(fit: Fit) -> dict[str, Any]:
-    """Return the results of resampling that a fit shows, by the names of the methods."""
+    """Return the resampling results of a fit; the keys are the names of the methods."""
     return {name: result for name, result in fit.inference.items() if name != "certificates"}
 
 

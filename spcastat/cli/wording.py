@@ -1,7 +1,7 @@
 """Messages of the package in the words of the command: ``--na drop`` for ``na='drop'``.
 
 The messages of the package are worded for users of Python. `for_command` replaces arguments and calls in a
-message by options and commands, so that the command has one place for this, and messages are written once.
+message by options and commands, so that each message is written only once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COMMAND_NAMES |= {"scale": "--scale", "KIND": "KIND"}
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 #: Two ways to leave out the columns without numbers.
 _NUMERIC_COLUMNS = r"df\.select_dtypes\(\['number', 'bool'\]\) or a formula"
-#: Phrases with advice for Python, and what the command has instead, in this order.
+#: Phrases with advice for Python -> their replacements in the command, which are made in this order.
 _PHRASES = (
     (_NUMERIC_COLUMNS, "--columns, --drop or --formula"),
     (r"pd\.read_csv\(path, index_col=0\)", "--index-col NAME"),
@@ -120,7 +120,7 @@ def _drop(match: re.Match[str]) -> str:
 
 
 def _command(match: re.Match[str]) -> str:
-    """Return the command for a call, with its arguments as options; other calls lose their brackets."""
+    """Return the command for a call, with arguments as options; other empty calls lose their brackets."""
     name, inner = match["name"], match["inner"]
     command = _CALLS.get(name)
     if command is None:
@@ -130,7 +130,7 @@ def _command(match: re.Match[str]) -> str:
 
 
 def _option(match: re.Match[str], valued: Set[str], plotted: Set[str]) -> str:
-    """Return the option of the command for an argument of Python; quoted text stays as it is."""
+    """Return the option of the command for an argument of Python; quoted text is not changed."""
     name, value = match["name"], match["value"] or ""
     if name is None:
         return match[0]
@@ -148,7 +148,7 @@ def _option(match: re.Match[str], valued: Set[str], plotted: Set[str]) -> str:
 
 
 def _as_text(name: str, value: str) -> str:
-    """Return a value as it is written on a command line: ``[4, 3]`` as 4,3, a mapping by its form."""
+    """Return a value as written on a command line: ``[4, 3]`` as 4,3, and a mapping as its pattern."""
     if value.startswith("{"):
         return {"blocks": "NAME=COL,COL", "include": "PC1=NAME", "exclude": "PC1=NAME"}.get(
             name, "GROUP=NAME"

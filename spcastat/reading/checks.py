@@ -83,7 +83,7 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
 
 
 def _numbers_rows(values: np.ndarray, name: str) -> bool:
-    """Whether whole numbers increase by one, or just increase if the name is that of an identifier."""
+    """Whether whole numbers increase by one, or merely increase if the name suggests an identifier."""
     with np.errstate(invalid="ignore"):
         steps = np.diff(values)
         is_whole = bool((values == np.floor(values)).all())
@@ -117,8 +117,8 @@ MISSING_CODES = (-9999.0, -999.0, -99.0, 99.0, 999.0, 9999.0, 99999.0)
 def warn_of_missing_codes(matrix: Any, columns: pd.Index) -> None:
     """Warn if a column holds a number such as 999 that is far from its other values.
 
-    It must be the smallest or largest value, and further from the others (at least three rows) than these are
-    from each other.
+    The number must be the smallest or largest value of the column. There must be at least three other values,
+    and the distance from the nearest of them must exceed their range.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def first_rounded(values: Any) -> Any:
     Parameters
     ----------
     values : ndarray
-        Of any shape. Arrays of another dtype than 64-bit integers have no such number.
+        Of any shape. Only arrays of 64-bit integers can contain such a number.
     """
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
         return None
@@ -274,7 +274,7 @@ def first_rounded(values: Any) -> Any:
 
 
 def first_rounded_of(values: Iterable[Any]) -> Any:
-    """Return the first of some numbers beyond 2**53 that float64 would round; None if there is none.
+    """Return the first number beyond 2**53 that float64 would round; None if there is none.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def first_rounded_of(values: Iterable[Any]) -> Any:
 
 
 def require_exact(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> None:
-    """Raise ColumnTypeError if one of the columns, by default all, has a whole number that is no float64."""
+    """Raise ColumnTypeError if a column, by default any, has a whole number that float64 would round."""
     dtypes = list(frame.dtypes)
     of_dtype: dict[Any, list[int]] = {}
     for position in range(len(dtypes)) if positions is None else positions:
@@ -305,12 +305,12 @@ def require_exact(frame: pd.DataFrame, positions: Iterable[int] | None = None) -
 
 
 def _is_short(dtype: Any) -> bool:
-    """Whether all numbers of a dtype of integers are float64."""
+    """Whether float64 represents all numbers of an integer dtype exactly."""
     return bool(getattr(dtype, "kind", "O") in "iu" and getattr(dtype, "itemsize", 8) < 8)
 
 
 def rounding(name: str, value: Any) -> errors.ColumnTypeError:
-    """Return the error for a whole number that float64 would round; `name` is that of its column."""
+    """Return the error for a whole number that float64 would round, in the column called `name`."""
     return errors.ColumnTypeError(
         f"Column {name} contains {value}, a whole number beyond 2**53, which floating-point numbers would "
         f"round to {int(float(value))}: subtract a constant from the column first, or leave it out if it is "
@@ -401,14 +401,14 @@ def frame_values(frame: Any, role: str) -> np.ndarray:
 def require_numbers(frame: pd.DataFrame, positions: Iterable[int] | None = None, new: bool = False) -> None:
     """Raise ColumnTypeError unless the columns at `positions`, by default all, hold real numbers.
 
-    With `new` the message is about new rows for a fit.
+    If `new`, the message is about new rows for a fit.
     """
     kinds = kinds_of(frame, positions)
     refuse(frame, {position: kind for position, kind in kinds.items() if kind != "number"}, new)
 
 
 def require_rows(n: int, dropped: int = 0) -> None:
-    """Raise TooFewRowsError for fewer than two rows; `dropped` others had missing values."""
+    """Raise TooFewRowsError for fewer than two rows; `dropped` is the number dropped for missing values."""
     if n < 2:
         reason = f" after {plural(dropped, 'row')} with missing values had been dropped" if dropped else ""
         advice = " Impute missing values, or leave out the columns with most of them." if dropped else ""
@@ -462,7 +462,7 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
     return keep
 
 
-#: What may be done about missing values if some rows have all values, and if none has.
+#: Advice on missing values if some rows are complete, and if no row is.
 LEAVE_OUT_ROWS = "na='drop' to leave these rows out"
 LEAVE_OUT_COLUMNS = (
     "df.dropna(axis=1, thresh=...) to leave out the columns with most of them: no row has all values"
@@ -486,13 +486,13 @@ def raise_missing(values: int, rows: int, n: int, columns: pd.Index, empty: int 
 
 
 def incomplete_rows(gaps: str, way: str, has_complete_rows: bool) -> errors.MissingValuesError:
-    """Return the error of missing values in rows, in words, with a way to go on."""
+    """Return the error for missing values: `gaps` describes them, and `way` is the advice."""
     return errors.MissingValuesError(f"{gaps}: use {way}.", gaps, has_complete_rows)
 
 
 @contextmanager
 def advice_for_complete_rows(condition: bool = True) -> Iterator[None]:
-    """If `condition`, advise in the ``with`` block only what leaves rows without missing values."""
+    """If `condition`, limit the advice in errors of the ``with`` block to what gives complete rows."""
     try:
         yield
     except errors.MissingValuesError as error:
@@ -615,8 +615,7 @@ def aligned(
 def vector(values: Any, length: int, option: str, unit: str) -> np.ndarray:
     """Return `length` finite real numbers as a new float64 array, or raise WeightsError.
 
-    `option` is the name of the argument, and `unit` the name, in the plural, of the items with one number
-    each.
+    `option` is the name of the argument, and `unit` the plural noun for the items that have one number each.
     """
     v = real_array(values)
     if v is None:
@@ -641,7 +640,7 @@ def real_array(values: Any) -> np.ndarray | None:
     """Return real numbers in any container as an array, with NaN for masked ones; None for anything else."""
     if isinstance(values, bytes | bytearray | memoryview):
         return None
-    if isinstance(values, range) and len(values) > 2**24:  # a short text could exhaust the memory
+    if isinstance(values, range) and len(values) > 2**24:  # a short expression could exhaust the memory
         return None
     try:
         masked = isinstance(values, np.ma.MaskedArray)

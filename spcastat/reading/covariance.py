@@ -29,7 +29,7 @@ from spcastat.reading.missing_values import nearest_correlation
 MATRIX_TOLERANCE = 1e-8
 #: The same for matrices in single precision.
 TOLERANCE_SINGLE = 1e-5
-#: What to do with rows in place of a matrix, in calls of any function.
+#: Advice for rows given in place of a matrix, which applies to every function.
 FOR_ROWS = (
     " For rows of observations, give their covariance matrix, or call the function for rows, such as "
     "spca(data, ...)."
@@ -91,8 +91,9 @@ def read_covariance(
         )
     if centre is not None and about.get("kind") in OF_CODES:
         raise OptionError(
-            f"mean was given with {about['kind']} correlations, which are not those of the numbers in the "
-            "rows, so rows have no scores. Leave mean out, or fit the rows: spca(data, ..., scale=True)."
+            f"mean was given with {about['kind']} correlations, which differ from the correlations of the "
+            "numbers in the rows, so rows have no scores. Leave mean out, or fit the rows: spca(data, ..., "
+            "scale=True)."
         )
     return Covariance(matrix, columns, centre, spread, rows, is_labelled, about)
 
@@ -154,7 +155,7 @@ def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndar
 
 #: What a square symmetric table may be.
 MATRIX, DISTANCE_MATRIX = "a covariance or correlation matrix", "a matrix of distances"
-OF_DISTANCES = "is square and symmetric with zeros in the diagonal, as a matrix of distances is"
+OF_DISTANCES = "is square and symmetric with zeros on the diagonal, as a matrix of distances is"
 ADVICE_OF_DISTANCES = (
     "components are computed from rows and variables, so give the table that the distances were computed "
     "from, or its principal coordinates, such as those of sklearn.manifold.MDS(metric='precomputed')"
@@ -181,7 +182,7 @@ def looks_like(S: np.ndarray, labelled: bool) -> str:
 
 
 def sparse_looks_like(S: Any) -> str:
-    """Return what :func:`looks_like` does for a scipy.sparse matrix without labels, which stays sparse."""
+    """Return the result of :func:`looks_like` for an unlabelled scipy.sparse matrix, which stays sparse."""
     if len(S.shape) != 2 or S.shape[0] != S.shape[1] or S.shape[0] < 2:
         return ""
     entries = checked_sparse(S).tocsr().astype(np.float64).tocoo()
@@ -201,7 +202,7 @@ def sparse_looks_like(S: Any) -> str:
 
 
 def _with_labels(frame: Any, table: Any) -> Any:
-    """Return the frame of a square table of another library, whose rows have no labels, with its columns'."""
+    """Label the rows of a square `frame` like its columns, if it comes from a `table` without row labels."""
     if frame is table or frame.shape[0] != frame.shape[1]:
         return frame
     return frame.set_axis(frame.columns, axis=0)
@@ -234,7 +235,7 @@ def _entries(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
 
 
 def _require_no_vector(S: Any) -> None:
-    """Raise CovarianceError for a vector, and say how to give one that is a triangle row by row."""
+    """Raise CovarianceError for a vector; the message shows how to give a triangle stored row by row."""
     is_list = isinstance(S, list | tuple) and len(S) > 0 and all(isinstance(entry, Real) for entry in S)
     if not (is_list or (isinstance(S, np.ndarray | pd.Series) and S.ndim == 1)):
         return
@@ -345,7 +346,7 @@ def _decimals_that_explain(S: np.ndarray, smallest: float) -> int:
     """Return the number of decimals of all entries, 2 to 6, if rounding explains an eigenvalue < 0.
 
     Rounding changes entries by at most half a unit of the last decimal, and so eigenvalues by at most p
-    times that. Zero if the entries have other decimals, or the eigenvalue is lower.
+    times that. Return 0 if the entries have fewer or more decimals, or the eigenvalue is lower.
     """
     for decimals in range(2, 7):
         if np.abs(S - np.round(S, decimals)).max() <= 1e-9 * 10.0**-decimals * max(1.0, np.abs(S).max()):
@@ -384,23 +385,23 @@ def _labelled_vector(values: Any, columns: pd.Index, is_labelled: bool, option: 
 # --- matrices as they are printed -----------------------------------------------------------------
 
 
-#: Text in cells that are left blank.
+#: The text of blank cells.
 BLANK_CELLS = ("", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".")
 #: A heading that numbers a column: 1, "2." or "(3)".
 _HEADING_NUMBER = re.compile(r"\(?(\d+)[.)]?")
-#: Labels of rows that are no names of variables.
+#: Row labels that are not names of variables.
 _ROW_NUMBER = re.compile(r"(row )?\(?\d+[.)]?")
 #: A number with marks of significance, such as ".58**" or "0.42a".
 _MARKED = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*([*\N{DAGGER}\N{DOUBLE DAGGER}]*|[a-z])", re.ASCII)
 
 
 def completed_matrix(S: Any) -> tuple[Any, str]:
-    """Return a matrix that was printed in part as a whole matrix, and what was completed, for the header.
+    """Complete a matrix that was printed in part; return it and, for the header, what was completed.
 
     Parameters
     ----------
     S : object
-        Anything but a data frame or a two-dimensional array is returned as it is, as is a whole matrix.
+        A complete matrix, or anything but a data frame or a two-dimensional array, is returned unchanged.
 
     Raises
     ------
@@ -408,7 +409,7 @@ def completed_matrix(S: Any) -> tuple[Any, str]:
         If a column of names contradicts the names of the columns, if a triangle has gaps, or if a diagonal is
         left out and entries exceed 1.
     ColumnTypeError
-        If a cell of a table with numbers as text is no number.
+        If a table contains numbers as text, and a cell is not a number.
     """
     if isinstance(S, pd.DataFrame):
         matrix, numbered = _with_names_of_numbers(S)
@@ -426,10 +427,10 @@ def completed_matrix(S: Any) -> tuple[Any, str]:
 
 
 def _with_names_of_numbers(S: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
-    """Return a matrix whose columns are numbered 1, 2, ... with the names of its rows, and whether they are.
+    """Name numbered columns (1, 2, ...) like the rows; return the matrix and whether columns were numbered.
 
-    The names are the labels of the rows or the first column; "2. Anxiety" is the name "Anxiety". Labels such
-    as "row 2" are of rows that are observations.
+    The names are the row labels or the first column; "2. Anxiety" gives the name "Anxiety". Labels such as
+    "row 2" show that the rows are observations.
     """
     p = len(S)
     in_column = S.shape == (p, p + 1) and p > 1 and not _is_numeric(S.dtypes.iloc[0])
@@ -450,7 +451,7 @@ def _with_names_of_numbers(S: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
 
 
 def _with_row_names(S: pd.DataFrame) -> pd.DataFrame:
-    """Return a matrix whose first column is the names of its other columns with these as row labels."""
+    """Make the first column the row labels if it contains the names of the other columns."""
     p = len(S)
     if p < 1 or S.shape[1] != p + 1 or _is_numeric(S.dtypes.iloc[0]):
         return S
@@ -474,7 +475,7 @@ def _is_numeric(dtype: Any) -> bool:
 
 
 def _without_marks(S: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
-    """Return a square table with numbers as text as numbers, and whether marks were left out."""
+    """Convert numbers written as text in a square table; return it, and whether marks were left out."""
     text = [j for j, dtype in enumerate(S.dtypes) if pd.api.types.is_string_dtype(dtype)]
     if S.shape[0] != S.shape[1] or not text or not S.columns.is_unique:
         return S, False
@@ -521,13 +522,13 @@ def _values(S: Any) -> np.ndarray | None:
         masked = isinstance(S, np.ma.MaskedArray) and S.dtype.kind in "biuf"
         return np.ma.filled(S.astype(float), np.nan) if masked else None
     ends = np.ma.filled(S[[0, -1, 0], [-1, 0, 0]].astype(float), np.nan)
-    if not np.isnan(ends).any():  # before all of a large array in a file is read
+    if not np.isnan(ends).any():  # a quick answer, without reading all of a large array in a file
         return None
     return np.asarray(np.ma.filled(S.astype(np.float64), np.nan))
 
 
 def _completed(values: np.ndarray | None, columns: pd.Index | None) -> tuple[np.ndarray | None, list[str]]:
-    """Return a whole matrix and what was done; None and nothing for one that cannot be completed."""
+    """Return the complete matrix and remarks on what was done; None and [] if it cannot be completed."""
     if values is None or not np.isnan(values).any():
         return None, []
     p = len(values)
@@ -562,7 +563,7 @@ def _completed(values: np.ndarray | None, columns: pd.Index | None) -> tuple[np.
 
 
 def _require_correlations(values: np.ndarray, missing: np.ndarray, columns: pd.Index | None) -> None:
-    """Raise CovarianceError unless all of a diagonal is left out and the other entries are correlations."""
+    """Raise CovarianceError unless the whole diagonal is missing and the other entries are correlations."""
     if not missing.all():
         j = int(np.flatnonzero(missing)[0])
         raise CovarianceError(
@@ -574,7 +575,7 @@ def _require_correlations(values: np.ndarray, missing: np.ndarray, columns: pd.I
         i, j = np.argwhere(np.abs(values) == largest)[0]
         raise CovarianceError(
             f"The diagonal of the matrix is missing, and the entry in {_cell(columns, i, j)} is "
-            f"{values[i, j]:.6g}, beyond correlations: fill in the variances."
+            f"{values[i, j]:.6g}, not a correlation: fill in the variances."
         )
 
 

@@ -1,6 +1,6 @@
-"""What reading yields: options, data, the `Spec` by which new data are read, and the design of the rows.
+"""Results of reading data: options, data, the `Spec` for reading new data, and the design of the rows.
 
-The design of rows that are not independent: clusters, strata, blocks in time, and sampling weights.
+The design describes rows that are not independent: clusters, strata, blocks in time, and sampling weights.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from spcastat.linalg.regression import Regression
 from spcastat.reading.checks import aligned, rows_to_keep
 from spcastat.reading.frames import InputTable, take_column
 
-#: What weights may be.
+#: Kinds of weights.
 WEIGHTS = ("frequency", "sampling")
 #: With fewer clusters than this, tests reject too often: the table "clusters" of benchmarks/results/trust.md.
 FEW_CLUSTERS = 20
@@ -50,9 +50,9 @@ class RowDesign:
     strata : ndarray of int, shape (n,), or None
         The number of the stratum of each row.
     block_length : int, "auto" or None
-        Rows are in the order of time, and dependent over about as many rows.
+        Rows are in time order, and dependent over about this many rows.
     sampling : bool
-        Whether weights are those of a sampling design, and not numbers of equal rows.
+        Whether weights are sampling weights of a survey, rather than numbers of equal rows.
     mark : float or None
         For a fit from a file: the `order_mark` of the rows in the order of the labels.
     """
@@ -64,7 +64,7 @@ class RowDesign:
     mark: float | None = None
 
     def rows(self, keep: np.ndarray | None) -> RowDesign:
-        """Return the design of the rows in a mask; None for all rows."""
+        """Return the design of the rows in a mask; None stands for all rows."""
         if keep is None:
             return self
         parts = (None if labels is None else labels[keep] for labels in (self.clusters, self.strata))
@@ -72,7 +72,7 @@ class RowDesign:
 
     @property
     def as_record(self) -> dict[str, Any]:
-        """The numbers of clusters, of rows in them, of strata, and the rest, as plain values."""
+        """The design as plain values, such as the number of clusters and the size of the smallest one."""
         record: dict[str, Any] = {"block_length": self.block_length, "sampling": self.sampling}
         if self.clusters is not None:
             sizes = np.unique(self.clusters, return_counts=True)[1]
@@ -145,13 +145,13 @@ def design_text(record: dict[str, Any] | None) -> str:
 
 @dataclass(frozen=True)
 class Remark:
-    """A remark on rows that may not be independent, which is false if there is none.
+    """A remark on rows that may not be independent; an empty remark is false in conditions.
 
     Attributes
     ----------
     text : str
     brief : str
-        The same in fewer words, for prints without room, if there are any; they name what helps, too.
+        A shorter remark for prints with little room, if there is one; it also names the remedy.
     doubtful : bool
         Whether the rows are probably not independent, so that the remark is a warning.
     """
@@ -227,23 +227,23 @@ def take_labels(
 
     Parameters
     ----------
-    table : Table
+    table : InputTable
     values : str, array-like of shape (n,), or None
         The name of a column or of the row labels, or labels; a Series is matched by index if the rows are
         labelled.
     option : str
         The name of the argument, for messages.
     used : bool
-        Whether the column stays in the table, as a formula uses it.
+        Whether the column stays in the table, because a formula uses it.
     in_order : bool
         Whether labels without categories are sorted, if they can be, as plots do.
 
     Returns
     -------
-    table : Table
+    table : InputTable
     labels : Categorical of length n, or None
-        Categories are in their own order, other labels sorted or in the order of the rows. Missing labels
-        have the code -1.
+        Categories keep their order; other labels are sorted or in the order of the rows. Missing labels have
+        the code -1.
 
     Raises
     ------
@@ -276,7 +276,7 @@ def _labels(values: Any, option: str, n: int, in_order: bool) -> pd.Categorical:
     try:
         is_plain = isinstance(values, (list, tuple, pd.Series, pd.Index, pd.Categorical))
         array = values if is_plain else np.asarray(values)
-        # pandas has no type for bytes of fixed length, as HDF5 gives them
+        # pandas has no type for bytes of fixed length, which HDF5 files contain
         is_bytes = getattr(getattr(array, "dtype", None), "kind", "") == "S"
         labels = pd.Series(np.asarray(array).astype(object) if is_bytes else array)
         categories = pd.unique(labels.dropna())
@@ -323,7 +323,7 @@ class ReadOptions:
     ----------
     formula : str or None
         One-sided, such as ``"~ a + b + log(c)"`` or ``"~ . - id"``, for data with column names. The
-        intercept is left out and factors are coded in full. What follows a bar, as in
+        intercept is left out and factors are coded in full. Terms after a bar, as in
         ``"~ . | age + C(sex)"``, are covariates: the columns are then the residuals of regression on them.
         **Formulas run code**: use none from untrusted sources. Transforms such as ``scale`` learn from the
         rows that are not dropped. With weights, ``center``, ``scale`` and ``standardize`` count a row of
@@ -339,12 +339,12 @@ class ReadOptions:
         What to do with rows that have missing values in the columns used. The last two keep them, with NaN in
         the matrix, and need rows in memory.
     k_em : int or None
-        With "em": the rank of the model of missing values; by default that of the fit.
+        With "em": the rank of the model of missing values; by default the number of components.
     clusters, strata : str, array-like of shape (n,), or None
         Labels of the rows that belong together, and of the strata of the sample. Text is the name of a
         column, which is a variable only if a formula names it.
     block_length : int, "auto" or None
-        Rows are in the order of time and dependent over about as many rows.
+        Rows are in time order and dependent over about this many rows.
     weights_are : {"frequency", "sampling"}
     categorical : {"refuse", "dummy"}
         Whether a formula may use text and categories, as one 0/1 column for each level.
@@ -395,12 +395,12 @@ class ReadOptions:
 
     @property
     def grouping(self) -> list[str]:
-        """The names of the options that say which rows belong together, as far as they were given."""
+        """The names of the given options that describe how rows depend on each other."""
         options = [name for name in ("clusters", "strata", "block_length") if getattr(self, name) is not None]
         return [*options, *["weights_are"] * (self.weights_are != "frequency")]
 
     def on_other_rows(self, **changes: Any) -> ReadOptions:
-        """Return the options for some of the rows: without labels that were given for all rows."""
+        """Return the options for a subset of the rows, without labels that were given for all rows."""
         designs = {name: getattr(self, name) for name in ("clusters", "strata")}
         by_column = {name: value if isinstance(value, str) else None for name, value in designs.items()}
         return replace(self, **{**by_column, "block_length": None, "weights_are": "frequency", **changes})
@@ -432,7 +432,7 @@ class Spec:
     partial : Partial or None
         The covariates that the columns are adjusted for.
     whole : pandas.Index or None
-        If `columns` are some of the columns of a fit: all of them. Data without names have all of them.
+        All columns of the fit, if `columns` are a subset; data without names must have all of them.
     positions : ndarray of int, or None
         The positions of `columns` in `whole`.
     codes : Mapping or None

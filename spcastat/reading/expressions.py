@@ -58,7 +58,7 @@ class Expression:
     owners: frozenset[tuple[str, str]] = frozenset()
 
     def reads(self, context: Mapping[str, Any]) -> frozenset[str]:
-        """Return the names whose values it reads; not those of modules whose functions it calls."""
+        """Return the names whose values the expression reads, except modules whose functions it calls."""
         free = {name for name, attribute in self.owners if owner_of(name, attribute, context) is None}
         return self.values | free
 
@@ -76,7 +76,7 @@ class Expression:
 
 
 def formula_name(label: Any) -> str:
-    """Return the name of a column inside a formula: its label as text, the same after a fit was stored.
+    """Return the name of a column in a formula: its label as text, which saving a fit does not change.
 
     Numerals get the prefix "column ", because formulaic would read a column called 1 as the intercept and one
     called "." as all columns.
@@ -86,9 +86,9 @@ def formula_name(label: Any) -> str:
 
 
 def formula_without(labels: Iterable[Any]) -> str | None:
-    """Return the formula that takes all columns but those labelled so; None if it cannot name one of them."""
+    """Return the formula for all columns except those with `labels`; None if it cannot name one of them."""
     names = [formula_name(label) for label in labels]
-    quotes = {"'", '"'} <= set("".join(names))  # which a quoted formula could hold with backslashes only
+    quotes = {"'", '"'} <= set("".join(names))  # a quoted formula would need backslashes
     if quotes or any("`" in name or not name.isprintable() for name in names):
         return None
     terms = [name if name.isidentifier() and not keyword.iskeyword(name) else f"`{name}`" for name in names]
@@ -173,9 +173,9 @@ def _bound_names(tree: ast.expr) -> set[str]:
 
 
 def owner_of(name: str, attribute: str, context: Mapping[str, Any]) -> Any:
-    """Return the module, or other object with functions, that a name in front of a dot means; else None.
+    """Return the module, or other object with functions, that a name in front of a dot refers to, or None.
 
-    A column means its own methods, as in ``a.clip(0, 1)``, unless the name is that of a module.
+    The name of a column refers to the column, as in ``a.clip(0, 1)``, unless a module has the same name.
     """
     for value in (context.get(name), np if name == "np" else None):
         if value is None or not offers(value, attribute):

@@ -59,9 +59,9 @@ NUMPY = {
 SMOOTH = ("poly", "bs", "cs", "cr", "cc")
 #: Transforms of formulaic that learn from the rows.
 LEARNING = (*SMOOTH, "center", "scale", "standardize")
-#: Functions of formulaic that do not.
+#: Functions of formulaic that learn nothing from the rows.
 STATELESS = ("C", "I")
-#: Names of formulaic for contrasts of factors, of which formulas here have none.
+#: Names of formulaic for contrasts of factors, which formulas here do not support.
 CONTRASTS = ("contr", "Treatment", "Poly", "Sum", "Helmert", "Diff")
 #: Largest number of entries of a list, of columns of a state in a file, and of characters of a text.
 LARGEST_ROOT = 1000
@@ -72,7 +72,7 @@ MOST_TERMS = 100_000
 #: Largest exponent of numbers, and of sets of terms as in ``(a + b)**2``: larger powers take too long.
 LARGEST_EXPONENT = 100
 
-#: Colours of the terminal in messages of formulaic.
+#: Codes for terminal colours in messages of formulaic.
 ANSI_CODES = re.compile(r"\x1b\[[0-9;]*m")
 _DIGITS_AND_POINTS = re.compile(r"[0-9.]{1,20}")
 _NAME_CODE = re.compile(r"_[ne]([0-9]+)_")
@@ -223,7 +223,7 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
     return terms
 
 
-#: How a reason of formulaic begins -> the same in plain words; {} is the part of the formula that it marks.
+#: Start of an error message of formulaic -> the same in plain words; {} is the part of the formula it marks.
 _REASONS = {
     "Could not find matching context marker": "the bracket {} has no partner",
     "Formula ended before quote context was closed": "{} is not closed",
@@ -257,7 +257,7 @@ def _require_few(formula: str, plain: str, context: Mapping[str, Any], columns: 
 
     limit = MOST_TERMS + columns
     nodes: list[Any] = [DefaultFormulaParser().get_ast(plain, context=dict(context))]
-    for node in nodes:  # operators before what they join
+    for node in nodes:  # operators before their operands
         nodes += getattr(node, "args", ())
     counts: dict[int, int] = {}
     for node in reversed(nodes):
@@ -373,7 +373,7 @@ def _require_known(
 ) -> None:
     """Raise FormulaError if a piece of a formula uses a name that is unknown.
 
-    Columns that the formula has `used` as variables are not suggested in its place.
+    Names in `used`, which the formula already contains, are not suggested for a misspelt column.
     """
     import formulaic.transforms
 
@@ -531,7 +531,7 @@ class Inputs:
     kinds: Mapping[Any, str]
 
     def missing(self) -> dict[Any, np.ndarray]:
-        """Return for each of the columns which of its values are missing, shape (n,)."""
+        """Return column -> mask of its missing values, shape (n,)."""
         missing = {}
         for name, position in self.used.items():
             if self.kinds[name] == "number":
@@ -564,13 +564,13 @@ class Inputs:
         return ~rows
 
     def rows(self, keep: np.ndarray | None) -> Inputs:
-        """Return the rows in a mask; all of them for None."""
+        """Return the rows in a mask; None stands for all rows."""
         return self if keep is None else replace(self, frame=self.frame.iloc[np.flatnonzero(keep)])
 
     def plain(self, names: Collection[Any] | None = None) -> pd.DataFrame:
         """Return a copy of the columns, or of those `names`, with types that formulaic understands.
 
-        They must be without missing values. Booleans become 0 and 1, text becomes objects, unused
+        They must have no missing values. Booleans become 0 and 1, text becomes objects, unused
         categories are removed, and categories such as intervals become text, which files can hold.
         """
         columns: dict[Any, Any] = {}
@@ -684,7 +684,7 @@ def _is_moderate(value: Any) -> bool:
     return value is None or (abs(value) <= LARGEST_WHOLE if isinstance(value, int) else math.isfinite(value))
 
 
-def _problems(  # noqa: C901  a kind of syntax a branch
+def _problems(  # noqa: C901  one branch for each kind of syntax
     expression: Expression, columns: Collection[str], strings: bool, context: Mapping[str, Any]
 ) -> Iterator[str]:
     waiting: list[tuple[ast.AST, bool]] = [(expression.tree, False)]  # nodes, and whether they may be lists

@@ -57,7 +57,7 @@ def checked_sparse(data: Any) -> Any:
         if data.format == "dia":
             _require_integers(offsets=data.offsets)
             data = type(data)((data.data, data.offsets), shape=data.shape)  # the constructor checks
-        entries = data.tocoo()  # of COO, DIA and DOK
+        entries = data.tocoo()  # for COO, DIA and DOK
         _require_integers(rows=entries.coords[0], columns=entries.coords[1])
         return type(entries)((entries.data, entries.coords), shape=data.shape)
     except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
@@ -76,7 +76,7 @@ def _compressed(data: Any) -> Any:
             setattr(matrix, name, getattr(matrix, name).astype(np.int64))
     matrix.check_format(full_check=True)
     if (np.diff(matrix.indptr) < 0).any():
-        raise ValueError("its pointers (indptr) fall")
+        raise ValueError("its pointers (indptr) decrease")
     if data.format == "bsr" and any(n % b for n, b in zip(data.shape, data.blocksize, strict=True)):
         raise ValueError(f"its blocks of {data.blocksize} do not fill its shape")
     return matrix
@@ -376,7 +376,7 @@ def _column(series: Any) -> Any:
         if not plain and (dtype.is_decimal() or dtype in (nw.Int64, nw.UInt64) or wide):
             values = series.drop_nulls()
             is_rounded = len(values) and max(abs(values.min()), abs(values.max())) > LARGEST_WHOLE
-            if is_rounded and first_rounded_of(values.to_list()) is not None:  # refused by name if it is used
+            if is_rounded and first_rounded_of(values.to_list()) is not None:  # refused if used
                 return pd.Series(series.to_list(), dtype=object).array
         return (series if plain else series.cast(nw.Float64)).to_numpy()
     if dtype == nw.Categorical or dtype == nw.Enum:
@@ -393,7 +393,7 @@ def take_weights(table: InputTable, weights: Any) -> tuple[InputTable, Any]:
 
     Parameters
     ----------
-    table : Table
+    table : InputTable
         Its column names are unique.
     weights : str or object
         If it is not text, it is returned unchanged, with the whole table. A name is also returned unchanged
@@ -401,7 +401,7 @@ def take_weights(table: InputTable, weights: Any) -> tuple[InputTable, Any]:
 
     Returns
     -------
-    table : Table
+    table : InputTable
     weights : array of shape (n,)
         In the order of the rows. It is only checked that they are numbers.
 
@@ -426,7 +426,7 @@ def take_weights(table: InputTable, weights: Any) -> tuple[InputTable, Any]:
 def take_column(
     table: InputTable, name: str, option: str, error: type[DataError], keep: bool = False
 ) -> tuple[InputTable, pd.Series]:
-    """Return a table of a data frame without one of its columns, unless it is to `keep` it, and this column.
+    """Return a table without the column called `name`, unless `keep` is true, and that column.
 
     Raises
     ------
@@ -486,11 +486,11 @@ class StoredIndex:
         Parameters
         ----------
         columns : callable
-            Returns the n values of a column, given its name.
+            Takes the name of a column and returns its n values.
         n : int
         start : int or None
-            Number of rows of the stored frame that precede the n rows. None if these are the whole frame: if
-            a stored range has another length, they are numbered from 0.
+            Number of rows of the stored frame that precede the n rows. None if the n rows are the whole
+            frame; they are then numbered from 0 if a stored range has another length.
         """
         if self.labels:
             arrays = [columns(name) for name in self.labels]
@@ -519,8 +519,8 @@ def _index_metadata(schema: Any) -> list[Any]:
         return list(entries)
     except Exception as error:  # damaged metadata can cause any error
         raise errors.FileError(
-            "The block that pandas writes into a Parquet file about its labels is damaged. Write the file "
-            "again, or without that block: table.replace_schema_metadata(None)."
+            "The metadata about labels that pandas writes into a Parquet file are damaged. Write the file "
+            "again, or without these metadata: table.replace_schema_metadata(None)."
         ) from error
 
 
@@ -642,7 +642,7 @@ def _other_library(data: Any) -> Any:
 
 
 def _values(column: pd.Series) -> Any:
-    """Return the values of a column without types of pandas, and with None for missing values."""
+    """Return the values of a column as Python or NumPy types, with None for missing values."""
     if column.dtype.kind in "fiub" and column.notna().all():
         return column.to_numpy()
     cells = zip(column.to_list(), column.isna(), strict=True)
@@ -652,7 +652,7 @@ def _values(column: pd.Series) -> Any:
 def as_pandas(data: Any) -> Any:
     """Return a small square table of polars, pyarrow or narwhals as a pandas frame; other data unchanged.
 
-    A table with one column more than rows may have its names in a column.
+    A table with one column more than rows is also converted, since one column may contain the names.
     """
     try:
         if library_of(data) not in ("polars", "pyarrow", "narwhals"):

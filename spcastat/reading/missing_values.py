@@ -141,9 +141,9 @@ class PpcaModel:
         )
 
     def among(self, places: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> PpcaModel:
-        """Return a model of more columns: this one at `places`, and elsewhere columns without loadings.
+        """Return a model of p columns: this model at `places`, and zero loadings for the other columns.
 
-        The others have the given `mean` and `scale`, shape (p,).
+        The other columns have the given `mean` and `scale`, shape (p,).
         """
         mean, scale, loadings = mean.copy(), scale.copy(), np.zeros((len(mean), self.loadings.shape[1]))
         mean[places], scale[places], loadings[places] = self.mean, self.scale, self.loadings
@@ -196,7 +196,7 @@ def expect(Z: np.ndarray, patterns: Patterns, W: np.ndarray, sigma2: float) -> E
     scores = np.einsum("iab,ib->ia", inverses[of_row], Z @ W)
     counts = measured.sum(axis=1)
     log_det = (counts - q) * np.log(sigma2) + np.linalg.slogdet(M)[1]
-    # r'(W_o W_o' + sigma2 I)^-1 r is the minimum of |r - W_o t|^2 / sigma2 + |t|^2, computed so without
+    # r'(W_o W_o' + sigma2 I)^-1 r is the minimum of |r - W_o t|^2 / sigma2 + |t|^2; this form avoids
     # cancellation
     residual = (Z - scores @ W.T) * measured[of_row]
     square = np.einsum("ij,ij->i", residual, residual) / sigma2 + np.einsum("ij,ij->i", scores, scores)
@@ -260,7 +260,7 @@ def em_moments(
     start: PpcaModel | None = None,
     tol: float = 1e-8,
 ) -> EmMoments:
-    """Estimate means and covariances of rows with missing values, and impute these, by EM.
+    """Estimate means and covariances of rows with missing values, and impute the values, by EM.
 
     All columns share one noise variance, so their units matter, as they do in PCA: `scale` sets the units of
     the model. The results are in the units of the data in any case.
@@ -280,8 +280,8 @@ def em_moments(
     names, index : pandas.Index, optional
         Labels of columns and rows for messages.
     start : PpcaModel, optional
-        The model at which to start, e.g. that of all rows for a fold or a resample. By default the start is
-        PCA with missing values replaced by the means.
+        The starting values, e.g. the model of all rows for a fold or a resample. By default, PCA with missing
+        values replaced by the means.
     tol : float
         Stop when the log-likelihood is expected to gain less than this for each measured value; the expected
         gain is extrapolated from the last two.
@@ -293,7 +293,7 @@ def em_moments(
     ConstantColumnError
         For a column whose measured values do not vary.
     OptionError
-        For a rank that the data do not allow.
+        If the rank is too large for the data.
     """
     X = np.asarray(X, dtype=float)
     n, p = X.shape
@@ -339,12 +339,12 @@ def em_moments(
 
 
 def _standard(mean: np.ndarray, W: np.ndarray, sigma2: float) -> PpcaModel:
-    """Return a model of standardised rows."""
+    """Return a model of standardised rows, whose scales are one."""
     return PpcaModel(mean, np.ones(len(mean)), W, sigma2)
 
 
 class _EmMoments:
-    """The expected covariance matrix S of standardised rows (divisor: the sum of the weights), not formed.
+    """The operator of S, the expected covariance matrix of standardised rows (divisor: sum of the weights).
 
     With B the centred rows, and W and M as in :func:`spcastat.reading.missing_values.expect`,
     S = (B' diag(w) B + sum_i w_i C_i) / sum(w), where C_i = sigma2 (W_m M^-1 W_m' + I) for the missing values
@@ -411,7 +411,7 @@ def _in_units(
 
 
 def _begin(Z: np.ndarray, w: np.ndarray, q: int) -> PpcaModel:
-    """Return the starting parameters: PCA of standardised rows with zeros for missing values."""
+    """Return the starting values: PCA of standardised rows with zeros for missing values."""
     rows = np.sqrt(w / w.sum())[:, None] * Z
     n, p = rows.shape
     short = n < p
@@ -452,12 +452,12 @@ def _maximisation(moments: _EmMoments, q: int, state: PpcaModel) -> PpcaModel:
 def _from_pairs(mean: np.ndarray, U: np.ndarray, values: np.ndarray, total: float) -> PpcaModel:
     """Return Tipping and Bishop's closed solution W = U (L - sigma2 I)^1/2; `total` is the trace of S."""
     p, q = U.shape
-    sigma2 = max((total - float(values.sum())) / (p - q), 1e-8 * total / p)  # positive for data of exact rank
+    sigma2 = max((total - float(values.sum())) / (p - q), 1e-8 * total / p)  # positive if the rank is exact
     return _standard(mean, U * np.sqrt((values - sigma2).clip(min=0.0)), sigma2)
 
 
 def _settled(heights: list[float], tolerance: float) -> bool:
-    """Whether the log-likelihood gains less than `tolerance` if its gains decrease as the last two did."""
+    """Whether the extrapolated gain of the log-likelihood, by the last two gains, is below `tolerance`."""
     if len(heights) < 3:
         return len(heights) == 2 and heights[1] - heights[0] <= 1e-3 * tolerance
     previous_step, last_step = heights[-2] - heights[-3], heights[-1] - heights[-2]
@@ -477,7 +477,7 @@ def require_measured(
     X : ndarray of shape (n, p)
     missing : ndarray of bool, shape (n, p)
     w : ndarray of shape (n,)
-        Weights of the rows. Values of rows of weight 0 do not count.
+        Weights of the rows. Values in rows of weight 0 are ignored.
     names, index : pandas.Index or None
         Labels of columns and rows.
 
@@ -513,7 +513,7 @@ def require_measured(
 
 
 def varies(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return a mask of the columns, shape (p,), that have two different values in rows of positive weight.
+    """Return a mask, shape (p,), of the columns that have two different values in rows of positive weight.
 
     X has shape (n, p), with NaN for missing values. Values that differ only by rounding are not different.
     """
@@ -570,7 +570,7 @@ class Nearest:
 
 #: Iterate until the diagonal differs from one by less than this.
 DIAGONAL_TOLERANCE = 1e-10
-#: Largest numbers of Newton steps, of halvings of one, and of conjugate gradient steps for one.
+#: Largest numbers of Newton steps, of halvings of a step, and of conjugate gradient steps for each step.
 NEWTON_STEPS, STEP_HALVINGS, GRADIENT_STEPS = 50, 20, 50
 
 
@@ -581,8 +581,7 @@ def nearest_correlation(R: np.ndarray) -> Nearest:
     computing the nearest correlation matrix, SIAM J. Matrix Anal. Appl. 28, with the improvements of Borsdorf
     and Higham (2010), IMA J. Numer. Anal. 30. The solution is the positive part of R + Diag(y), where y
     minimises the convex function theta(y) = 0.5 norm(positive part of R + Diag(y))^2 - sum(y), whose gradient
-    is the diagonal of the positive part minus one. What is left of the gradient at the end is removed by
-    scaling the diagonal to one.
+    is the diagonal of the positive part minus one. At the end, the diagonal is scaled to exactly one.
 
     Parameters
     ----------
@@ -599,7 +598,7 @@ def nearest_correlation(R: np.ndarray) -> Nearest:
         if np.abs(gradient).max() <= DIAGONAL_TOLERANCE:
             break
         y, part, decreased = _newton_step(R, y, part, gradient)
-        if not decreased:  # to rounding, theta is at its minimum
+        if not decreased:  # theta is at its minimum, up to rounding
             break
     matrix = symmetric(part.matrix())
     deviations = np.sqrt(np.diag(matrix))
@@ -658,9 +657,9 @@ class PositivePart:
 def _newton_step(
     R: np.ndarray, y: np.ndarray, part: PositivePart, gradient: np.ndarray
 ) -> tuple[np.ndarray, PositivePart, bool]:
-    """Return `y` after one step, the positive part there, and whether theta decreased.
+    """Return `y` after one step, the positive part at this `y`, and whether theta decreased.
 
-    The step is halved until theta decreases by at least 1e-4 of what the gradient predicts.
+    The step is halved until theta decreases by at least 1e-4 of the decrease that the gradient predicts.
     """
     step = _direction(part, gradient)
     previous, slope = part.theta(y), float(gradient @ step)
@@ -677,7 +676,7 @@ def _direction(part: PositivePart, gradient: np.ndarray) -> np.ndarray:
     """Return an approximate Newton step: conjugate gradients, preconditioned by the Hessian's diagonal.
 
     The generalised Hessian maps h to the diagonal of P (W * (P' Diag(h) P)) P', where P are all eigenvectors
-    and W is 1 for two positive eigenvalues, `quotients` for a positive and another one, and 0 for two others.
+    and W is 1 for two positive eigenvalues, `quotients` for one positive eigenvalue, and 0 for none.
     """
     from scipy.sparse.linalg import LinearOperator, cg
 
@@ -721,7 +720,7 @@ class PairwiseMoments:
     fewest : float
         The smallest sum of weights (number of rows) on which a correlation is based.
     nearest : Nearest
-        The correlations, and by how much they were changed to be positive semidefinite.
+        The correlations, and how much they were changed to be positive semidefinite.
     """
 
     mean: np.ndarray
@@ -741,10 +740,10 @@ def pairwise_moments(
 ) -> PairwiseMoments:
     """Return available-case moments of rows with missing values.
 
-    Means and variances are those of all measured values of a column (divisor: the sum of the weights minus
-    one). The correlation of two columns uses the rows in which both variables are observed, and the means and
-    variances of these rows, as ``DataFrame.corr`` does. Since pairs use different rows, the matrix of
-    correlations may not be positive semidefinite; the nearest correlation matrix then replaces it.
+    Means and variances are computed from all measured values of a column (divisor: the sum of the weights
+    minus one). The correlation of two columns uses the rows in which both variables are observed, and the
+    means and variances of these rows, as ``DataFrame.corr`` does. Since pairs use different rows, the matrix
+    of correlations may not be positive semidefinite; the nearest correlation matrix then replaces it.
 
     Parameters
     ----------
@@ -755,12 +754,12 @@ def pairwise_moments(
     names, index : pandas.Index, optional
         Labels of columns and rows for messages.
     part : bool
-        Whether these are some of the rows only: a pair that they say nothing about is then uncorrelated.
+        Whether X is a subset of the rows: a correlation that it does not determine is then zero.
 
     Raises
     ------
     MissingValuesError
-        For a column or row without any value, and for two columns with fewer than two rows that have both.
+        For a column or row without any value, and for two columns that share fewer than two measured rows.
     ConstantColumnError
         For a column whose measured values do not vary, or do not vary in the rows in which another column is
         also measured.
@@ -801,7 +800,7 @@ def pairwise_moments(
 
 
 def _require_pairs(bad: np.ndarray, names: pd.Index, reason: str) -> None:
-    """Raise an error for the pairs of columns in the mask `bad`; `reason` is the reason for the message."""
+    """Raise an error for the pairs of columns in the mask `bad`; the message gives the `reason`."""
     np.fill_diagonal(bad, False)
     if not bad.any():
         return

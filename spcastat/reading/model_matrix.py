@@ -3,8 +3,8 @@
 A test shows whether terms transform each row by itself, as chunks of rows require.
 
 formulaic evaluates expressions as Python code, with the states of their transforms. With a
-:class:`spcastat.reading.formulas.Closed` context, only expressions whose syntax tree is in the safe
-language of that module get there.
+:class:`spcastat.reading.formulas.Closed` context, it evaluates only expressions whose syntax tree is in the
+safe language of that module.
 
 The transforms are formulaic's. With weights, a row of weight 2 counts as two rows in the means and standard
 deviations of ``center``, ``scale`` and ``standardize``; other transforms that learn are refused.
@@ -30,7 +30,7 @@ from spcastat.reading.expressions import Expression, abridged, owner_of, read_ex
 from spcastat.reading.formulas import ANSI_CODES, FormulaModel, Inputs, Parsed, Part
 from spcastat.reading.frames import require_unique
 
-#: Transforms with states from weighted rows.
+#: Transforms that learn from weighted rows.
 WEIGHTED = ("center", "scale", "standardize")
 
 
@@ -52,8 +52,8 @@ class Given:
     weights : ndarray of shape (n,) or None
         Weights of the rows; None for equal weights.
     otherwise : mapping
-        Text of a call -> the state of its transform in all rows, if the data are some of them. A transform
-        that makes no finite numbers of the data, or always the same, has this state.
+        Text of a call -> the state of its transform for all rows, if the data are a subset. A transform uses
+        this state if its own gives numbers that are not finite or do not vary.
     """
 
     data: pd.DataFrame
@@ -98,10 +98,10 @@ def value_of(expression: Expression, given: Given) -> Any:
 
 
 class _PlainTree(ast.NodeTransformer):
-    """A tree for formulaic, in which a name stands for one thing.
+    """A syntax tree for formulaic in which every name has one meaning.
 
-    Names replace text, since formulaic makes code of calls without escaping quotes, and functions that have
-    the name of a column: in ``log(log)`` the first is a function.
+    New names replace text, since formulaic turns calls into code without escaping quotes, and functions that
+    have the name of a column: in ``log(log)`` the first name is a function.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class _PlainTree(ast.NodeTransformer):
     texts : dict of str to str
         Name -> text.
     functions : dict of str to object
-        Name -> a function, or a module with functions, whose name also means a value.
+        New name -> a function, or a module with functions, whose own name is also the name of a value.
     """
 
     def __init__(self, expression: Expression, given: Given):
@@ -140,7 +140,7 @@ class _PlainTree(ast.NodeTransformer):
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def _word(self, name: str, node: ast.expr, function: Any) -> ast.expr:
-        """Return a new name for a function, or its node if no column or value has its name."""
+        """Return a new name for a function, or its `node` if no column or value has the same name."""
         if name not in self.alike:
             return node
         word = f"{self.stem}of_{len(self.functions)}_"
@@ -156,7 +156,7 @@ class _PlainTree(ast.NodeTransformer):
         return ast.Name(word, ast.Load())
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
-        """Leave the text of a formatted string, which a file cannot hold, as it is."""
+        """Return formatted strings, which files cannot contain, without changes."""
         return node
 
 
@@ -259,9 +259,9 @@ def _weighted(w: np.ndarray) -> dict[str, Any]:
 def _scaled(
     data: Any, center: Any, divide: Any, ddof: float, state: dict[str, Any], w: np.ndarray
 ) -> np.ndarray:
-    """Return data centred and scaled, by the weighted mean and standard deviation (divisor sum(w) - ddof).
+    """Return data centred and scaled by the weighted mean and standard deviation (divisor sum(w) - ddof).
 
-    `center` and `divide` are True, False, or numbers. Means and scales in `state` are used.
+    `center` and `divide` are True, False, or numbers. Means and scales stored in `state` are used if present.
     """
     x = np.asarray(data, dtype=float)
     if not state:
@@ -313,8 +313,8 @@ def learnt(
     Raises
     ------
     FormulaError, DuplicateNamesError
-        As :func:`evaluate`; also if there is no column, two have the same name, or a term depends on other
-        rows.
+        As :func:`evaluate`; also if there is no column, if two columns have the same name, or if a term
+        depends on other rows.
     """
     model, masks = parsed.model, missing or {}
     if missing:
@@ -327,7 +327,7 @@ def learnt(
     columns_by_name = {name: columns[position] for name, position in parsed.lookups.items()}
     labels = pd.Index([columns_by_name.get(name, name) for name in names], tupleize_cols=False)
     require_unique(labels)
-    if not missing:  # with missing values, terms were tested one by one
+    if not missing:  # with missing values, the terms have been tested one by one
         require_rowwise(model, matrix, names, data, index)
     levels: dict[Any, Any] = {}
     for name, position in inputs.used.items():
@@ -362,7 +362,7 @@ def evaluate(
     weights : ndarray of shape (n,), optional
         Weights for transforms without a state: a row of weight 2 counts as two rows.
     otherwise : mapping, optional
-        The states of transforms in all rows, if the data are some of them; see :class:`Given`.
+        The states of transforms for all rows, if the data are a subset; see :class:`Given`.
 
     Raises
     ------
@@ -419,7 +419,7 @@ def evaluate(
 
 
 def _values_of(model: FormulaModel, given: Given, encodings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of all factors except numbers, by their texts."""
+    """Return text of a factor -> its values, for all factors except numbers."""
     values: dict[str, Any] = {}
     for part in _parts_of(model.terms):
         try:
@@ -436,7 +436,7 @@ def _values_of(model: FormulaModel, given: Given, encodings: Mapping[str, Any]) 
 
 
 def _parts_of(terms: Iterable[tuple[Part, ...]]) -> list[Part]:
-    """Return the different parts of terms, except numbers."""
+    """Return the distinct parts of terms, except numbers."""
     return list(dict.fromkeys(part for term in terms for part in term if part.method != "literal"))
 
 
@@ -449,9 +449,9 @@ def _value_of(part: Part, given: Given) -> Any:
 
 
 def _value_in_part(expression: Expression, given: Given) -> Any:
-    """Return the value of an expression, by the states of all rows if some rows do not determine it.
+    """Return the value of an expression, with states from all rows if the subset does not determine it.
 
-    A rare 0/1 variable is constant in a half without the rows that have it: ``scale`` would divide by zero.
+    A rare 0/1 variable may be zero in all rows of a subset: ``scale`` would divide by zero.
     """
     unseen = [text for text in map(expression.show, _calls(expression.tree)) if text not in given.states]
     otherwise = {text: given.otherwise[text] for text in unseen if given.otherwise.get(text)}
@@ -459,7 +459,7 @@ def _value_in_part(expression: Expression, given: Given) -> Any:
         return value_of(expression, given)
     try:
         value = value_of(expression, given)
-    except Exception:  # of the functions of the expression; with the other states it may be raised again
+    except Exception:  # from functions in the expression; it may be raised again with the other states
         value = np.nan
     if _varies(value):
         return value
@@ -549,9 +549,9 @@ def require_rowwise(
 ) -> None:
     """Raise FormulaError if a term has different values on a subset of the rows than on all rows.
 
-    The values of such a term, e.g. ranks, depend on the other rows, so that scores of new rows would not be
-    comparable with those of the fit. Transforms that store what they have learned pass the test. Terms within
-    the safe language of :mod:`~spcastat.reading.formulas` transform each row alone and are not tested.
+    The values of such a term, e.g. ranks, depend on the other rows, so scores of new rows would not be
+    comparable with the scores of the fit. Transforms that store what they have learned pass the test. Terms
+    in the safe language of :mod:`~spcastat.reading.formulas` transform each row alone and are not tested.
 
     Parameters
     ----------
@@ -601,14 +601,14 @@ def require_rowwise(
 
 
 def _is_rowwise(part: Part, model: FormulaModel, data: pd.DataFrame) -> bool:
-    """Whether a part is a column, or in the safe language, so that it transforms each row by itself."""
+    """Whether a part transforms each row by itself, because it is a column or in the safe language."""
     if part.method == "lookup":
         return part.text in data
     return formulas.problem_of(part.text, data.columns, strings=True, context=model.context) is None
 
 
 def _parts(n: int) -> list[np.ndarray]:
-    """Return subsets of n rows for the test: first half, second half, single rows, and some in reverse order.
+    """Return subsets of n rows for the test: each half, single rows, and some rows in reverse order.
 
     One half is not enough: for example, the largest value of an increasing column is in the second half.
     """
@@ -637,8 +637,8 @@ def evaluate_with_gaps(
 ) -> tuple[np.ndarray, list[str], FormulaModel]:
     """Evaluate the terms of a formula, each on the rows in which all columns that it reads are present.
 
-    Every factor learns (levels, means, bases) from the rows on which it can be evaluated, whatever is missing
-    in other columns. So a term has the same values alone and in a longer formula.
+    Every factor learns (levels, means, bases) from all rows on which it can be evaluated, even if other
+    columns are missing. So a term has the same values alone and in a longer formula.
 
     Parameters
     ----------
@@ -648,8 +648,8 @@ def evaluate_with_gaps(
     missing : mapping
         The result of ``inputs.missing()``.
     with_levels : callable, optional
-        For new data: checks the columns that a term reads. Without it the terms are those of a fit, and it is
-        tested that they transform each row by itself.
+        For new data: checks the columns that a term reads. Without it, the rows are those of a fit, and terms
+        that do not transform each row by itself raise an error.
 
     Returns
     -------
@@ -706,10 +706,11 @@ def evaluate_with_gaps(
 
 
 def dependent_columns(model: FormulaModel) -> np.ndarray | None:
-    """Return numbers, from 0, of sets of columns that depend on each other by their construction: (p,).
+    """Return, for each column, the number (from 0) of its set of dependent columns, shape (p,).
 
-    Such are the indicators of a factor, the columns of a polynomial or spline, and all columns of terms that
-    read a common variable, as `a` and `a:b`. None if each column is alone.
+    Columns depend on each other by construction if they are the indicators of a factor, the columns of a
+    polynomial or spline, or columns of terms that read a common variable, such as `a` and `a:b`. None if no
+    set has two columns.
     """
     if not model.widths:
         return None

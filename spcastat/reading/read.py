@@ -1,4 +1,4 @@
-"""Reading rows with or without a formula, and new rows the same way later; refusing what are no rows."""
+"""Reading rows with or without a formula, and new rows in the same way; refusing square matrices."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from spcastat.reading.frames import InputTable, as_pandas, numbers, open_table
 from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
 from spcastat.reading.value_labels import Codes, codes_of, with_numbers
 
-# --- new rows, read as those of the fit -----------------------------------------------------------
+# --- new rows, read like the rows of the fit ------------------------------------------------------
 
 
 def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
@@ -74,7 +74,7 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
     Parameters
     ----------
     spec : Spec
-    new : any container that :func:`read_data` takes, of shape (m, q); one row is enough
+    new : any container that :func:`read_data` accepts, of shape (m, q); one row is enough
     na : {"raise", "drop", "em", "pairwise"}
         What to do with rows that have missing values. "drop" may leave no rows; the last two keep all rows,
         with NaN in the matrix.
@@ -117,7 +117,7 @@ def replay_table(
     Parameters
     ----------
     spec : Spec
-    table : Table
+    table : InputTable
     na : {"raise", "drop", "em", "pairwise"}
     error : type
         The type of error if a formula cannot be evaluated.
@@ -150,7 +150,7 @@ def replay_both(
     Y : ndarray of shape (m', p)
     Z : ndarray of shape (m', q)
     keep : ndarray of shape (m,) or None
-        A mask of the m' rows kept, those without missing values in either; None if all are.
+        A mask of the m' rows kept, which have no missing values in either; None if all are kept.
     """
     assert spec.partial is not None
     _require_known_groups(spec.partial.spec, table, error)
@@ -168,7 +168,7 @@ def replay_both(
 
 
 def _require_known_groups(covariates: Spec, table: InputTable, error: type[SpcaError]) -> None:
-    """Raise an error for levels of a covariate that the fit has not seen, whose means it does not know."""
+    """Raise an error for levels of a covariate that did not occur in the fit, so their means are unknown."""
     if not isinstance(table.values, pd.DataFrame):
         return
     for label, levels in (covariates.inputs or {}).items():
@@ -186,10 +186,10 @@ def _require_known_groups(covariates: Spec, table: InputTable, error: type[SpcaE
 
 
 def spec_for(spec: Spec, places: np.ndarray) -> Spec:
-    """Return the spec that reads of new data only what some columns need.
+    """Return the spec that reads only those columns of new data that are needed.
 
-    These are the wanted columns, or of a formula with transforms the terms that have one. A term is evaluated
-    as a whole.
+    Without transforms, these are the columns at `places`. A formula with transforms is reduced to the terms
+    that contain one of these columns, since a term is evaluated as a whole.
 
     Parameters
     ----------
@@ -200,11 +200,11 @@ def spec_for(spec: Spec, places: np.ndarray) -> Spec:
     Returns
     -------
     Spec
-        Its `positions` are those of its columns among the columns of `spec`; `spec` itself if it needs all.
+        Its `positions` locate its columns among the columns of `spec`; `spec` itself if all are needed.
     """
     model, inputs = spec.model_spec, spec.inputs
     if model is not None:
-        if not model.widths:  # of a file of an earlier version
+        if not model.widths:  # from a file of an earlier version
             return spec
         of_column = np.repeat(np.arange(len(model.widths)), model.widths)
         used_columns = np.unique(of_column[places])
@@ -273,7 +273,7 @@ def _of_columns(table: InputTable, positions: Any) -> InputTable:
 def _formula(
     spec: Spec, table: InputTable, na: str, error: type[SpcaError]
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the columns that a formula with transforms makes of new data, and a mask of the rows kept."""
+    """Return the columns that a formula with transforms makes from new data, and a mask of the rows kept."""
     inputs, levels = _formula_columns(spec, table)
     model = replace(spec.model_spec, context=spec.context or {})
     missing = inputs.missing() if na in GAPS else {}
@@ -296,7 +296,7 @@ def _formula(
 
 
 def formula_inputs(spec: Spec, table: InputTable, na: str) -> tuple[pd.DataFrame, np.ndarray | None]:
-    """Return the columns that a formula reads, as input of :func:`spcastat.reading.model_matrix.evaluate`.
+    """Return the columns that a formula reads, as input for :func:`spcastat.reading.model_matrix.evaluate`.
 
     Returns
     -------
@@ -326,7 +326,7 @@ def _formula_columns(
     kinds_by_name = kinds_of(frame, [used[name] for name in levels_by_name if levels_by_name[name] is None])
     bad = {position: kind for position, kind in kinds_by_name.items() if kind not in ("number", "other")}
     refuse(frame, bad, new=True)
-    # Levels may be numbers, and the type of a column without values says nothing.
+    # Levels may be numbers, and a column without values has no meaningful type.
     kinds = {name: kinds_by_name.get(position, "levels") for name, position in used.items()}
     return formulas.Inputs(frame, used, kinds), levels_by_name
 
@@ -392,7 +392,7 @@ def _require_rows(table: InputTable) -> None:
         raise TooFewRowsError("The new data have no rows; at least one is needed.")
 
 
-# --- rows of a fit --------------------------------------------------------------------------------
+# --- rows for a fit -------------------------------------------------------------------------------
 
 
 def read_data(data: Any, reading: ReadOptions = DEFAULT_OPTIONS, *, defer: bool = False) -> Design:
@@ -412,7 +412,7 @@ def read_data(data: Any, reading: ReadOptions = DEFAULT_OPTIONS, *, defer: bool 
         By default all columns without transformation, and no missing values.
     defer : bool
         Do not check an array above :data:`spcastat.reading.frames.COPY_LIMIT` for missing and infinite
-        values, which takes a pass over it. The caller must call ``Design.check`` if a sum over all values is
+        values, which needs a pass over it. The caller must call ``Design.check`` if a sum over all values is
         not finite.
 
     Returns
@@ -446,7 +446,7 @@ def read_data(data: Any, reading: ReadOptions = DEFAULT_OPTIONS, *, defer: bool 
     else:
         strata = None if reading.strata is None else clusters
     sampling = reading.weights_are == "sampling"
-    if sampling and w is not None and w.any():  # mean one, as variances are divided by sum(w) - 1
+    if sampling and w is not None and w.any():  # to mean one, since variances are divided by sum(w) - 1
         w = w * (np.count_nonzero(w) / w.sum())
     design = _read_rows(table, reading, w, defer)
     numbers = label_numbers(clusters, "clusters"), label_numbers(strata, "strata")
@@ -570,7 +570,7 @@ def _rows(
 
 
 class FoldedTerms:
-    """Reads subsets of the rows as all rows were read, for cross-validation; picklable if the context is.
+    """Read subsets of the rows in the same way as all rows, for cross-validation; picklable if its context is.
 
     The columns of held-out rows are computed with terms that were learned from the other rows only.
 
@@ -602,14 +602,14 @@ class FoldedTerms:
         self.spec = design.spec
 
     def __call__(self, mask: np.ndarray) -> tuple[Any, Any]:
-        """Return the columns for the rows in a mask, and those for all other rows by the same terms.
+        """Return the columns for the rows in a mask, and the same terms computed for all other rows.
 
         Factors have the levels of all rows.
 
         Raises
         ------
         DataError
-            If a term cannot be computed from the rows of the mask, or for the other rows.
+            If a term cannot be learned from the rows in the mask, or computed for the other rows.
         """
         w = None if self.weights is None else self.weights[mask]
         try:
@@ -627,7 +627,7 @@ class FoldedTerms:
     def _centred_within(self, row_mask: np.ndarray) -> tuple[Any, Any]:
         """Return the columns for the rows in a mask, and for all others, centred within clusters.
 
-        Of the covariates, those that vary within clusters are regressed out, too.
+        Covariates that vary within clusters are also regressed out.
         """
         assert self.within is not None
         assert self.spec.partial is not None
@@ -654,17 +654,17 @@ class FoldedTerms:
 def learnt_again(
     spec: Spec, table: InputTable, weights: np.ndarray | None, na: str
 ) -> tuple[np.ndarray, Spec]:
-    """Return the columns that a formula makes of other rows, and the spec with what it learns from them.
+    """Return the columns that a formula makes from a subset of rows, and the spec learned from these rows.
 
-    Transforms and the regression on covariates learn from these rows, but for transforms of what does not
-    vary in them, which keep their states. Factors keep their levels.
+    Transforms and the regression on covariates learn from these rows; transforms of values that do not vary
+    in these rows keep their states. Factors keep their levels.
 
     Parameters
     ----------
     spec : Spec
-        Of all rows.
-    table : Table
-        Some of the rows, m of them, without missing values unless `na` is "em" or "pairwise".
+        Learned from all rows.
+    table : InputTable
+        A subset of m rows, without missing values unless `na` is "em" or "pairwise".
     weights : ndarray of shape (m,) or None
     na : {"raise", "em", "pairwise"}
 
@@ -698,11 +698,11 @@ def learnt_again(
     return matrix, replace(spec, model_spec=replace(model, context={}))
 
 
-# --- what are no rows: square matrices of pairs -----------------------------------------------------
+# --- square matrices given in place of rows ---------------------------------------------------------
 
 
 def matrix_kind(data: Any, unlabelled: bool = False) -> str:
-    """Return what data are if they are no rows: MATRIX, DISTANCE_MATRIX, or "" for rows.
+    """Return MATRIX or DISTANCE_MATRIX for data that look like such a matrix, and "" for rows.
 
     Parameters
     ----------
@@ -728,10 +728,10 @@ def matrix_kind(data: Any, unlabelled: bool = False) -> str:
         if framed:
             require_numbers(data)
         elif np.abs(data[0] - data[:, 0]).max() > MATRIX_TOLERANCE * np.abs(data[0]).max():
-            return ""  # before all of a large array in a file is read
+            return ""  # without reading all of a large array in a file
         S = data.to_numpy(dtype=np.float64, na_value=np.nan) if framed else np.asarray(data, dtype=np.float64)
         return looks_like(S, labelled)
-    except Exception:  # of a user's class
+    except Exception:  # a user's class may raise any error
         return ""
 
 
@@ -740,7 +740,7 @@ def looks_like_covariance(data: Any) -> bool:
     return matrix_kind(data, False) == MATRIX
 
 
-#: What is advised if a covariance or correlation matrix is given to a function of rows.
+#: Advice if a covariance or correlation matrix is given to a function that expects rows.
 ADVICE_OF_MATRIX = (
     "give spca_cov(S, ...), sparse_loadings_cov(S, ...) or principal_variables_cov(S, ...), or "
     "covariance=True to choose, choose_k and spca_path"
@@ -748,9 +748,9 @@ ADVICE_OF_MATRIX = (
 
 
 def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_OF_MATRIX) -> None:
-    """Raise DataError if data that are to be taken as rows look like a square matrix of pairs.
+    """Raise DataError if data given as rows look like a covariance, correlation or distance matrix.
 
-    Data frames whose rows have labels that are not those of the columns are taken for rows.
+    A data frame whose row labels differ from its column labels is accepted as rows.
 
     Parameters
     ----------
@@ -758,7 +758,7 @@ def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_O
     from_file : bool
         Whether a data frame comes from a file.
     advice : str
-        What to do with a covariance matrix.
+        The advice for a covariance matrix.
     """
     frame = as_pandas(data)
     framed = isinstance(frame, pd.DataFrame)
@@ -766,7 +766,7 @@ def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_O
     kind = matrix_kind(frame, numbered or isinstance(data, np.ndarray) or is_sparse(data))
     if not kind:
         return
-    zeros = " with zeros in the diagonal" if kind == DISTANCE_MATRIX else ""
+    zeros = " with zeros on the diagonal" if kind == DISTANCE_MATRIX else ""
     text = _as_pandas_text(data)
     if kind == DISTANCE_MATRIX:
         advice = ADVICE_OF_DISTANCES
@@ -785,7 +785,7 @@ def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_O
 
 
 def _as_pandas_text(data: Any) -> str:
-    """Return the expression that makes a pandas frame of data called ``data``."""
+    """Return the Python expression that converts data called ``data`` to a pandas frame."""
     if isinstance(data, pd.DataFrame):
         return "data"
     if is_sparse(data):

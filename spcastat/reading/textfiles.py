@@ -3,8 +3,8 @@
 Every line of a text file is checked once, then pandas reads the table. Values with labels in files of SPSS
 (.sav, .zsav) and Stata (.dta) become ordered categories.
 
-Separator, decimal mark and encoding are options. A file that shows another separator in its first line is
-refused with the options that read it.
+Separator, decimal mark and encoding are options. If the first line of a file contains another separator, the
+error names the options that read the file.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def usual_separator(path: str | os.PathLike[str]) -> str | None:
 
 
 def holds_at_most(path: str | os.PathLike[str], limit: int) -> bool:
-    """Return whether a file has at most `limit` bytes, those of a compressed one after decompression.
+    """Return whether a file has at most `limit` bytes; a compressed file, after decompression.
 
-    It is decompressed block by block, and no further than that. A damaged file counts by what can be read.
+    The file is decompressed block by block, up to the limit. For a damaged file, the readable bytes count.
     """
     opener, size = PACKED.get(Path(path).suffix.lower(), Path.open), 0
     if opener is Path.open or os.path.getsize(path) > limit:
@@ -124,12 +124,12 @@ class TextOptions:
     skip_rows: int = 0
 
 
-#: The arguments of pandas.read_csv that are called by other names there.
+#: Options with another name in pandas.read_csv.
 _IN_PANDAS = {"skip_rows": "skiprows"}
 
 
 def in_python(**options: Any) -> str:
-    """Return options of reading as Python code for messages; the command has its own such function."""
+    """Return reading options as Python code for messages; the command has its own function for this."""
     if "header" in options:
         options["header"] = 0 if options["header"] else None
     arguments = ", ".join(f"{_IN_PANDAS.get(name, name)}={value!r}" for name, value in options.items())
@@ -172,7 +172,7 @@ class TextTable:
     Raises
     ------
     FileError
-        If the file is not such a table; the message names the line, and options that may read it.
+        If the file is not such a table; the message names the line, and options that may help.
     OptionError
         For an unknown encoding, one that contradicts the byte-order mark, and names that are numbers.
     DuplicateNamesError
@@ -222,7 +222,7 @@ class TextTable:
         # labels are text, so that 007 and NA are not converted
         missing = [*MISSING_TEXTS, *options.na_values]
         settings["na_values"] = {name: missing for name in self.columns if name != self._labels}
-        # pandas makes floats of such numbers if others of the column are missing; as text they are refused
+        # pandas rounds such numbers to floats if the column has missing values; as text they raise an error
         as_text = self._rounded | ({self._labels} if self._labels is not None else set())
         settings["dtype"] = {name: str for name in as_text if name in settings.get("usecols", self.columns)}
         read = 0
@@ -236,14 +236,14 @@ class TextTable:
                 yield frame.set_index("").rename_axis(None) if self._labels == "" else frame
         if read != self.rows:
             raise FileError(
-                f"{self.name} cannot be read for certain: {self.rows} lines were counted and {read} read; "
+                f"{self.name} cannot be read reliably: {self.rows} lines were counted and {read} read; "
                 "fields may consist of spaces only, or contain quotation marks."
             )
 
     # --- every line, once ---
 
     def _header_and_count(self) -> tuple[list[str], int]:
-        """Return the names of the columns and the number of rows, after a check of every line."""
+        """Check every line; return the names of the columns and the number of rows."""
         names: list[str] = []
         rows, empty = 0, 0
         for line, record in self._records():
@@ -275,7 +275,7 @@ class TextTable:
         return names, rows
 
     def _names(self, first_row: Sequence[str]) -> list[str]:
-        """Return the names of the columns, among them the empty name of a first column of row labels."""
+        """Return the names of the columns, including the empty name of a first column of row labels."""
         if self._options.header is False:
             return [f"x{j}" for j in range(1, len(first_row) + 1)]
         names = column_names(self.name, first_row, self._say)
@@ -288,7 +288,7 @@ class TextTable:
         return names
 
     def _ragged(self, line: int, record: Sequence[str], names: Sequence[str]) -> FileError:
-        """Return the error for a line with another number of fields than the first."""
+        """Return the error for a line whose number of fields differs from the first line."""
         verb = "has" if self._options.header is False else "names"
         separator = self._other_separator()
         if separator:
@@ -309,7 +309,7 @@ class TextTable:
         )
 
     def _other_separator(self) -> str:
-        """Return options with another separator that the first line has, as text; empty if there is none."""
+        """Return, as text, options with another separator found in the first line; "" if there is none."""
         with self._text() as text:
             header, *rows = islice(text, 50)
         separator = next(
@@ -360,7 +360,7 @@ class TextTable:
     # --- the text ---
 
     def _find_encoding(self) -> str:
-        """Return the encoding, given or that of the byte-order mark; refuse files that are not text."""
+        """Return the given encoding or the one of the byte-order mark; refuse files that are not text."""
         encoding = self._options.encoding
         try:
             with self._bytes() as file:
@@ -447,7 +447,7 @@ class TextTable:
 
 
 def may_be_matrix(path: str | os.PathLike[str]) -> bool:
-    """Whether a text table has as many rows as columns, as a covariance matrix has; no more are read."""
+    """Whether a text table may be a square matrix: it has as many rows as columns, or one row fewer."""
     opener = PACKED.get(Path(path).suffix.lower(), Path.open)
     try:
         with opener(Path(path), "rb") as file:
@@ -467,7 +467,7 @@ def column_names(name: str, first_row: Sequence[str], say: Callable[..., str]) -
     Raises
     ------
     FileError
-        For a column without a name, except the first one, which then has the row labels.
+        For a column without a name, except the first one, which then contains the row labels.
     DuplicateNamesError
         For two columns with one name.
     """
@@ -516,14 +516,14 @@ def _is_blank(record: Sequence[str]) -> bool:
 
 #: The attribute of frames in which `pandas.read_spss` stores value labels, column -> number -> label.
 VALUE_LABELS = "variable_value_labels"
-#: Suffixes of files of SPSS, and of Stata.
+#: Suffixes of SPSS files, and of Stata files.
 SPSS, STATA = (".sav", ".zsav"), (".dta",)
 #: Column -> number -> label.
 Labels = Mapping[str, Mapping[Any, str]]
 
 
 def is_labelled_file(path: str | os.PathLike[str]) -> bool:
-    """Whether the suffix of a path is that of a file of SPSS or Stata."""
+    """Whether a path has the suffix of a file of SPSS or Stata."""
     return Path(path).suffix.lower() in (*SPSS, *STATA)
 
 
@@ -609,10 +609,10 @@ def with_labels(
     ----------
     frame : DataFrame
     labels : mapping
-        Of some of its columns, and perhaps of others.
+        The labels of some columns; columns that are not in `frame` are ignored.
     path : str or path
     otherwise : str
-        What reads all values as numbers, for messages.
+        The option that reads all values as numbers, for messages.
 
     Raises
     ------

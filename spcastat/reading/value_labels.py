@@ -1,4 +1,4 @@
-"""Categories as numbers: those of their value labels in files of SPSS and Stata, or their positions."""
+"""Categories as numbers: the numbers of value labels in files of SPSS and Stata, or their positions."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Codes = Mapping[Hashable, Mapping[Any, float]]
 
 
 def codes_of(table: InputTable, designs: Sequence[str] = (), ordered_only: bool = False) -> Codes:
-    """Return the numbers of the categories of each column of categories but `designs`, which are labels.
+    """Return column -> category -> number for columns of categories, except `designs`, which are labels.
 
-    With `ordered_only`, unordered categories have none: they become indicators.
+    If `ordered_only`, columns of unordered categories get no numbers: they become indicators.
 
-    They are the numbers that ``frame.attrs["variable_value_labels"]`` gives to the labels, as
-    `pandas.read_spss` reads them, and otherwise 1, 2, ... in the order of the categories.
+    The numbers are the ones in ``frame.attrs["variable_value_labels"]``, where `pandas.read_spss` stores
+    value labels, and otherwise 1, 2, ... in the order of the categories.
 
     Raises
     ------
     OptionError
-        For tables that are no data frames.
+        For tables that are not data frames.
     ColumnTypeError
-        For categories that are not text, numbers or booleans, and if some have value labels and others not.
+        For categories that are not text, numbers or booleans, and if only some of them have value labels.
 
     Warns
     -----
@@ -56,7 +56,7 @@ def codes_of(table: InputTable, designs: Sequence[str] = (), ordered_only: bool 
 
 
 def _numbers_of(column: pd.Series, name: Hashable, labels: Any) -> dict[Any, float]:
-    """Return category -> number of a column; `labels` are number -> label, if there are any."""
+    """Return category -> number for a column; `labels` is a mapping number -> label, if there is one."""
     categories = column.cat.categories
     strange = [c for c in categories if not isinstance(c, (str, bool, int, float, np.number, np.bool_))]
     if strange:
@@ -79,7 +79,7 @@ def _numbers_of(column: pd.Series, name: Hashable, labels: Any) -> dict[Any, flo
 
 
 def _labelled(categories: pd.Index, name: Hashable, labels: Mapping[Any, Any]) -> dict[Any, float]:
-    """Return category -> number by value labels; a category that is a number without a label is itself."""
+    """Return category -> number by value labels; a category that is an unlabelled number is that number."""
     numbers = {text: float(number) for number, text in labels.items()}
     for category in categories:
         if category not in numbers:

@@ -1,7 +1,7 @@
 """Streams of chunks, passes over them, and reading of chunks as blocks of numbers.
 
 A source must give the same rows in every pass; the numbers of rows are compared. A stream may be derived from
-another one: with some of its columns, or with its columns in other units.
+another stream: with a subset of its columns, or with its columns in other units.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class Stream(ABC):
         ----------
         begin : callable
             Creates an empty accumulator. It must be picklable (a class, or a functools.partial of one),
-            because workers sum up the partitions of a distributed stream and send only accumulators.
+            because workers add up the partitions of a distributed stream and send only accumulators.
         task : str
             The purpose of the pass, for the progress display.
         """
@@ -204,7 +204,7 @@ class Stream(ABC):
     def spare(self, path: Any) -> None:
         """Raise OptionError if writing to `path` would change the stream.
 
-        If the stream does not tell its files, an existing file may be one of them, unless it holds no rows.
+        If the stream's files are not known, an existing file may be one of them, unless it contains no rows.
         """
         if self.holds(path):
             raise OptionError(
@@ -261,20 +261,20 @@ class TransformedSums(Generic[A]):
 
 
 def sums_of(accumulator: Any) -> Any:
-    """Return the accumulator that has the sums: the innermost one of those that pass their input on."""
+    """Return the accumulator with the sums: the innermost one, to which the outer ones pass their input."""
     while isinstance(accumulator, TransformedSums):
         accumulator = accumulator.inner
     return accumulator
 
 
 class ChangedStream(Stream):
-    """A stream of the rows of another one, which a function changes before they are summed.
+    """A stream of the rows of another stream, which a function changes before they are summed.
 
     Parameters
     ----------
     stream : Stream
     change : callable
-        As for :class:`ChangedStream`.
+        As for :class:`TransformedSums`.
     spec : Spec
     """
 
@@ -295,7 +295,7 @@ def of_columns(stream: Stream, columns: np.ndarray) -> ChangedStream:
 
 
 def of_quotients(stream: Stream, exponents: np.ndarray) -> ChangedStream:
-    """Return a stream of the columns of another one, column j divided by 2**exponents[j]."""
+    """Return a stream of the columns of another stream, with column j divided by 2**exponents[j]."""
     return ChangedStream(stream, partial(divided, exponents=exponents), stream.spec)
 
 
@@ -303,10 +303,9 @@ def of_quotients(stream: Stream, exponents: np.ndarray) -> ChangedStream:
 
 
 def spec_of(chunk: Any, reading: ReadOptions = DEFAULT_OPTIONS, name: str = "the first chunk") -> Spec:
-    """Return how chunks are converted to columns, as the first chunk of a stream defines it.
+    """Return the specification for converting chunks to columns, defined by the first chunk of a stream.
 
-    Only names and types are used, and nothing that depends on the values, since other chunks have other
-    values. The chunk may be empty.
+    Only names and types are used, not values, since other chunks have other values. The chunk may be empty.
 
     Parameters
     ----------
@@ -375,10 +374,10 @@ def read_block(
     name : str
         Name of the chunk in messages.
     start : int
-        The number of rows before this chunk. Rows without labels are numbered from here.
+        The number of rows before this chunk. Rows without labels are numbered from this number.
     exact : bool
-        True for rows that are fitted: all chunks must have the same columns, or those of the formula. False
-        for new data.
+        True for rows that are fitted: all chunks must have the same columns, or the columns of the formula.
+        False for new data.
 
     Returns
     -------
@@ -485,7 +484,7 @@ def _require_numbers(table: InputTable, positions: Iterable[int]) -> None:
 
 
 def _formula_spec(table: InputTable, reading: ReadOptions) -> Spec:
-    """Return the spec of a formula, which is evaluated on some rows; its terms must not learn from them."""
+    """Return the spec of a formula, after evaluating it on some rows; its terms must not learn from rows."""
     formula = reading.formula
     if not isinstance(table.values, pd.DataFrame):
         raise errors.FormulaError(
@@ -559,7 +558,7 @@ class LocalStream(Stream):
 
     @property
     def tally(self) -> Tally:
-        """The counts of the first pass, which is made if there has been none."""
+        """The counts of the first pass over the rows, which is made if necessary."""
         if self._tally is None:
             self.reduce(Nothing, "rows")
         assert self._tally is not None

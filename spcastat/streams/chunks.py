@@ -28,8 +28,8 @@ from spcastat.reading.textfiles import TextOptions, TextTable, usual_separator
 
 #: A block of rows has about this many numbers (4 MB of float64).
 BLOCK_SIZE = 500_000
-#: A block has at least this many rows, as products with many columns are slow in blocks of fewer rows, unless
-#: it would then exceed LARGEST_BLOCK.
+#: A block has at least this many rows, unless it would then exceed LARGEST_BLOCK: products with many columns
+#: are slow in blocks of fewer rows.
 BLOCK_ROWS = 1000
 #: A block has at most this many numbers (40 MB of float64).
 LARGEST_BLOCK = 5_000_000
@@ -59,11 +59,11 @@ class Chunks:
     article : str
         The article before the title in names of chunks.
     parts : sequence of Chunks
-        Sources that are read one after the other, each with its own title; `read` is then not called.
+        Sources that are read one after another, each with its own title; `read` is then not called.
     tells_files : bool
-        Whether `files` has all files that the rows are read from.
+        Whether `files` contains all files that the rows are read from.
     size : int or None
-        For Parquet files, the number of bytes that the rows take in memory.
+        For Parquet files, the number of bytes that the rows need in memory.
     whole : callable or None
         For Parquet files, returns all rows in one data frame.
     """
@@ -81,7 +81,7 @@ class Chunks:
     def walk(self, columns: list[str] | None, start: int = 1) -> Iterator[tuple[str, Any]]:
         """Yield the name and the data of every chunk, numbered from `start`.
 
-        Columns that are not `columns` may be left out.
+        Columns that are not in `columns` may be left out.
         """
         number = start
         for part in self.parts:
@@ -113,14 +113,14 @@ class Chunks:
 
 
 def is_among(path: Any, files: Sequence[Any]) -> bool:
-    """Return whether a path is one of some files, or inside one of some folders."""
+    """Return whether a path is one of the given files, or inside one of the given folders."""
     target = Path(path).resolve()
     in_folder = any(target.is_relative_to(Path(file).resolve()) for file in files if os.path.isdir(file))
     return in_folder or any(same_file(path, file) for file in files)
 
 
 def holds_no_rows(path: Any) -> bool:
-    """Whether a file is a saved fit, a page in HTML or a Word document, which rows are not read from."""
+    """Whether a file is a saved fit, an HTML page or a Word document, which contain no rows."""
     try:
         with open(path, "rb") as file:
             start = file.read(15)
@@ -139,7 +139,7 @@ def reason_of(error: Exception) -> str:
 
 
 def failure(name: str, error: Exception, files: Sequence[Any] = ()) -> SpcaError:
-    """Return the error for what could not be read from `files`, because of an error of another library."""
+    """Return the error for data that could not be read because another library raised an error."""
     if isinstance(error, FileNotFoundError) and files:
         return FileError(f"{name} cannot be read: there is no file {str(files[0])!r}.")
     if files:
@@ -175,9 +175,9 @@ def array_chunks(array: Any, path: str | None) -> Chunks:
 def iterable_chunks(
     begin: Callable[[], Iterable[Any]], title: str, files: Sequence[Any] | None = None
 ) -> Chunks:
-    """Return the chunks from a function that returns a new iterable of them in every call.
+    """Return chunks from a function that returns a new iterable of them in every call.
 
-    `files` are the files that it reads; None if these are unknown.
+    `files` are the files that the function reads; None if they are unknown.
     """
     previous: list[Any] = []
 
@@ -261,7 +261,7 @@ def same_file(one: Any, other: Any) -> bool:
 SUFFIXES = (".parquet", ".pq", ".parq")
 #: Size of the read buffer for each column of a Parquet file, in bytes.
 BUFFER = 64 * 1024
-#: Function of column names (None for all) and an approximate number of rows: batches of that size.
+#: A function of column names (None for all) and a number of rows that returns batches of about that size.
 Batches = Callable[[list[str] | None, int], Iterable[Any]]
 
 
@@ -305,7 +305,7 @@ def arrow_chunks(
 
 
 class ArrowSchema:
-    """Which columns of a file are variables, and which label the rows."""
+    """The columns of a file: those that are variables, and those that label the rows."""
 
     def __init__(self, schema: Any):
         self.names = list(schema.names)
@@ -313,7 +313,7 @@ class ArrowSchema:
         self.labels = self._stored.labels
 
     def read(self, columns: list[str] | None) -> list[str]:
-        """Return the columns to read: those of `columns` that exist, and the labels of the rows."""
+        """Return the columns to read: the existing ones in `columns`, and the labels of the rows."""
         names = set(self.names if columns is None else columns)
         return [name for name in self.names if name in names or name in self.labels]
 
@@ -339,7 +339,7 @@ class ArrowSchema:
 
 
 def _is_rounded(column: Any) -> bool:
-    """Whether a column has whole numbers that pandas would make floats, and that these would round."""
+    """Whether a column has whole numbers that pandas would convert to floats and so round."""
     import pyarrow
     from pyarrow import compute
 
@@ -473,9 +473,9 @@ def _file(path: Path, title: str) -> Chunks:
 
 
 def _bytes_in_memory(metadata: Any, schema: Any) -> int:
-    """Return about how many bytes the rows of a Parquet file take in memory.
+    """Return approximately how many bytes the rows of a Parquet file need in memory.
 
-    They are at least those of the file's pages, uncompressed; repeated values take less in these than in
+    This is at least the uncompressed size of the file's pages. Repeated values are smaller in pages than in
     memory, where every number has the width of its type.
     """
     pages = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
@@ -535,7 +535,7 @@ def is_parquet(path: Path) -> bool:
 def of_dataset(data: Any) -> Chunks:
     """Open a ``pyarrow.dataset.Dataset``: files of any format that pyarrow reads, in row order."""
     in_parquet = type(getattr(data, "format", None)).__name__ == "ParquetFileFormat"
-    total = int(data.count_rows()) if in_parquet else None  # other formats would have to be read for it
+    total = int(data.count_rows()) if in_parquet else None  # counting rows in other formats would need a pass
 
     def batches(names: list[str] | None, size: int) -> Iterable[Any]:
         # Read little ahead, since batches that wait are in memory. With pyarrow's defaults, datasets also
@@ -591,7 +591,7 @@ def of_interface(data: Any) -> Chunks:
 
 
 def _stream(data: Any, title: str) -> Any:
-    require_pyarrow("What gives Arrow batches")
+    require_pyarrow("A source of Arrow batches")
     import pyarrow
 
     try:
@@ -635,9 +635,9 @@ def of_lazy_frame(data: Any) -> Chunks:
 
 
 def files_of_plan(data: Any) -> list[str] | None:
-    """Return the files on disk that a polars LazyFrame reads; None if its plan does not tell them all."""
+    """Return the files on disk that a polars LazyFrame reads; None if its plan does not name all of them."""
     try:
-        # polars has no public function for the files: this is what its engine for GPUs reads
+        # polars has no public function that lists the files; its GPU engine reads this plan
         plan = data._ldf.visit()
         files: list[str] = []
         waiting = [plan.get_node()]
@@ -669,7 +669,7 @@ OPENERS: dict[tuple[str, str], Callable[[Any], Chunks]] = {
 
 @contextmanager
 def named(name: str) -> Iterator[None]:
-    """Prefix errors of the package that are raised in the ``with`` block by the name of a chunk."""
+    """Prefix errors of the package that are raised in the ``with`` block with the name of a chunk."""
     try:
         with advice_for_complete_rows():
             yield

@@ -1,4 +1,4 @@
-"""Dask data frames as streams: each partition is summed up where it is, and only sums are sent on.
+"""Dask data frames as streams: workers add up their own partitions and send only the sums.
 
 Tasks are pure functions of their arguments, so that they can run again on another worker. Sums are merged in
 a tree, in the order of the partitions, so that the same partitions give the same bits whichever task ends
@@ -26,8 +26,8 @@ from spcastat.streams.base import A, Pass, RowBlock, Stream, Tally, read_block, 
 
 #: Number of rows on which a formula is tested.
 HEAD = 100
-#: Largest number of sums that one task merges, and their largest total size in bytes (64 MB); two may exceed
-#: it.
+#: Largest number of sums that one task merges, and their largest total size in bytes (64 MB), which only two
+#: sums may exceed.
 MERGED, LARGEST_MERGE = 8, 64 * 1024 * 1024
 #: Arguments up to this many bytes (1 MB) are sent with the task of each partition, larger ones once to each
 #: worker.
@@ -37,10 +37,10 @@ LARGEST_SENT = 1024 * 1024
 
 
 def without_aliases(chunks: Any) -> list[Any]:
-    """Return delayed partitions whose keys are those of tasks, not other names of them.
+    """Return delayed partitions whose keys are keys of tasks, not aliases of these keys.
 
-    A frame from delayed parts with ``verify_meta=False`` has such names, and a bag of its partitions loses
-    the tasks that they stand for.
+    A frame from delayed parts with ``verify_meta=False`` has aliases, and a bag of its partitions loses the
+    tasks that the aliases stand for.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ class Reading:
 
 
 def summed(work: tuple[Reading, Callable[[], A]], chunk: Any, number: int) -> list[Pass[A]]:
-    """Sum up a partition: read it, and add it to an accumulator that a function creates.
+    """Read a partition, and add it to a new accumulator, which a function creates.
 
-    The sums are returned as a list of one, since partitions of a dask bag are lists.
+    The sums are returned as a list of one element, since partitions of a dask bag are lists.
     """
     reading, begin = work
     total = Pass(begin(), Tally())
@@ -113,7 +113,7 @@ def merged(parts: Iterable[Pass[A]]) -> Pass[A]:
 
 
 def _packed(total: Pass[A]) -> Pass[A]:
-    """Return sums with their accumulator packed, if it can be, to save memory and transfer."""
+    """Return sums with their accumulator packed, if it has `pack`, to save memory and transfer."""
     pack = getattr(sums_of(total.result), "pack", None)
     if pack is not None:
         pack()
@@ -123,8 +123,8 @@ def _packed(total: Pass[A]) -> Pass[A]:
 def _compact(values: Any) -> Any:
     """Return a contiguous, aligned array: a copy if the rows are a slice of a larger array or not aligned.
 
-    Rows that were sent between workers may have another memory layout, with which products are summed in
-    another order. The same rows should give the same bits.
+    Rows that were sent between workers may have another memory layout, which changes the order of summation
+    in products. The same rows should give the same bits.
     """
     if is_sparse(values):
         return values
@@ -143,7 +143,7 @@ class Scoring:
     names: pd.Index
 
     def of_partition(self, chunk: Any, partition_info: Any = None) -> pd.DataFrame:
-        """Return the scores of a partition, labelled; dask sets `partition_info`, by its name."""
+        """Return the labelled scores of a partition; dask sets the argument called `partition_info`."""
         block = self.reading.block(chunk, partition_info["number"])
         scores = np.empty((0, self.V.shape[1]))
         if block.values.shape[0]:
@@ -206,7 +206,7 @@ class DaskStream(Stream):
         self.weighted = reading.weights is not None
         self._data = data
         self._reading = reading
-        self._rows: int | None = None  # of the first pass; later passes are compared with them
+        self._rows: int | None = None  # number in the first pass, with which later passes are compared
 
     @property
     def anew(self) -> bool:  # type: ignore[override]  # the graph shows what has been persisted
@@ -227,7 +227,7 @@ class DaskStream(Stream):
         reading : ReadOptions
             Only the names that the formula uses are sent to the workers. Weights are a column.
         spec : Spec, optional
-            The columns of an earlier fit, to be used instead of those of the data.
+            The columns of an earlier fit, which replace the columns of the data.
 
         Raises
         ------
@@ -252,7 +252,7 @@ class DaskStream(Stream):
             by_name = Spec("frame", data.columns if spec.positions is None else data.columns[spec.positions])
         columns = by_name.required_columns
         if not set(columns) <= set(data.columns):
-            # Raises the error now rather than when the scores are computed.
+            # Raises the error at once rather than when the scores are computed.
             read_spec = Spec("frame", pd.Index(columns, tupleize_cols=False))
             read_block(read_spec, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
         column = reading.weights
@@ -273,8 +273,8 @@ class DaskStream(Stream):
         ------
         SpcaError
             The error that a partition raised; its message names the partition. FileError or DataError if a
-            partition cannot be computed for another reason; DataError if the number of rows is not that of
-            the first pass.
+            partition cannot be computed for another reason; DataError if the number of rows differs from the
+            first pass.
         """
         import cloudpickle
         from dask import bag, delayed
@@ -285,7 +285,7 @@ class DaskStream(Stream):
             work = delayed(work, traverse=False)
         part = delayed(summed)
         parts = bag.from_delayed([part(work, chunk, number) for number, chunk in enumerate(chunks)])
-        # a bag reads and sums up a partition in one task, so that the rows are not sent between workers
+        # a bag reads a partition and adds it up in one task, so that rows are not sent between workers
         total = parts.reduction(itemgetter(0), merged, split_every=fan_in(begin)).to_delayed()
         with stage(task, len(chunks), "partitions") as advance:
             result: Pass[A] = compute(total, f"A partition of the {self.title}")
@@ -323,7 +323,7 @@ class DaskStream(Stream):
 
 
 _ALLOWED = (
-    "of the collections of dask, a data frame is allowed. Use dask.dataframe.from_dask_array(x) for an array "
+    "the only dask collection allowed is a data frame. Use dask.dataframe.from_dask_array(x) for an array "
     "with two axes, series.to_frame(), bag.to_dataframe(), or dask.dataframe.from_delayed(parts) for "
     "delayed partitions."
 )
@@ -338,7 +338,7 @@ def _is_frame(data: Any) -> bool:
 
 
 def _head(data: Any, title: str) -> pd.DataFrame:
-    """Return the first rows of the first partition that has any."""
+    """Return the first rows of the first partition that is not empty."""
     head = data._meta
     for number in range(data.npartitions):
         rows = data.partitions[number].map_partitions(first_rows, HEAD, meta=data._meta)

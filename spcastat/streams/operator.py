@@ -20,8 +20,8 @@ from spcastat.streams.base import Stream
 # --- Krylov iterations ----------------------------------------------------------------------------
 
 
-#: A block has k + EXTRA_VECTORS vectors if there will be few products: a wider block makes each only slightly
-#: slower.
+#: If few products are made, a block has k + EXTRA_VECTORS vectors: a wider block makes each product only
+#: slightly slower.
 EXTRA_VECTORS = 40
 #: Largest number of products.
 PASSES = 30
@@ -38,11 +38,11 @@ class Leading:
     Attributes
     ----------
     values : ndarray of shape (k,)
-        Descending. Their partial sums are at most those of the eigenvalues.
+        Descending. Their partial sums are at most the partial sums of the eigenvalues.
     vectors : ndarray of shape (p, k)
         Orthonormal.
     errors : ndarray of shape (k,)
-        Estimates of how much the values are too small; reliable near convergence.
+        Estimates of how much the values fall below the eigenvalues; reliable near convergence.
     passes : int
         Number of products that were made.
     """
@@ -83,7 +83,7 @@ def block_lanczos(
     Warns
     -----
     ConvergenceWarning
-        If the values have not converged after so many products.
+        If the values have not converged after `passes` products.
     """
     leading = krylov(dot, p, k, seed, passes or PASSES)
     if not leading.exact:
@@ -135,7 +135,7 @@ def krylov(
         length = np.linalg.norm(residuals, axis=0)
         errors = _error(values, length, k)
         if passes_made < passes or basis.shape[1] == p:
-            # new directions shorter than 1e-13 of the largest eigenvalue are rounding
+            # new directions shorter than 1e-13 times the largest eigenvalue are rounding errors
             block = _orthogonal_basis(product, basis, 1e-13 * max(float(values[0]), 0.0))
             errors = errors if block.shape[1] else np.zeros(k)
         leading = Leading(values[:k].clip(min=0.0), basis @ inner[:, :k], errors, passes_made)
@@ -290,14 +290,14 @@ class StreamRows(Operator):
         return np.diag(self.products(V)) if self._in_block(V) else super().forms(V)
 
     def products(self, V: np.ndarray) -> np.ndarray:
-        """Return V'SV; without a pass if all variables of `V` are among those of the last block."""
+        """Return V'SV, without a pass over the rows if the last block contains all variables of `V`."""
         if self._block is None or not self._in_block(V):
             return super().products(V)
         variables, S = self._block
         return symmetric(V[variables].T @ S @ V[variables])
 
     def _in_block(self, V: np.ndarray) -> bool:
-        """Whether all variables of `V` are among those of the last block of cross-products."""
+        """Whether the last block of cross-products contains all variables of `V`."""
         return self._block is not None and bool(np.isin(np.flatnonzero(V.any(axis=1)), self._block[0]).all())
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

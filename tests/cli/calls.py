@@ -328,7 +328,7 @@ WORKBOOKS = [
 OPTIONS = [
     Call("", 2),
     Call("fti ok.csv", 2),
-    Call("fit ok.csv", words="--k is needed: the number of components. To have it chosen from the data"),
+    Call("fit ok.csv", words="--k, the number of components, is needed. To choose it from the data"),
     Call("fit 'missing new.csv' --card 2", words="spcastat choose 'missing new.csv'"),
     Call("fit ok.csv --k x", 2, "--k"),
     Call("fit ok.csv --k 5", words="--k 5 was given"),

@@ -171,7 +171,7 @@ ODD_NAMES = FORMS["names in a column"].replace({"variable": {"moist": "moisture"
         (P_VALUES, CovarianceError, r"not symmetric.*S.where\(np.tril"),
         (ODD_NAMES, CovarianceError, "row 3 is 'moisture', and column 3 is 'moist'"),
         (FORMS["names in a column"].iloc[[1, 0, 2, 3, 4]], CovarianceError, "row 1 is 'length'"),
-        (3 * FORMS["lower, no diagonal"], CovarianceError, "beyond correlations: fill in the variances"),
+        (3 * FORMS["lower, no diagonal"], CovarianceError, "not a correlation: fill in the variances"),
         (
             WHOLE.where(INSIDE),
             CovarianceError,

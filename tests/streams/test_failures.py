@@ -432,7 +432,7 @@ def stored(folder, labels):
     [{"start": 0, "stop": 4, "step": 0}, {"start": "x", "stop": 4, "step": 1}, {"start": 0, "stop": 4}],
 )
 def test_labels_that_no_range_has_are_refused(tmp_path, labels):
-    with pytest.raises(FileError, match="labels is damaged"):
+    with pytest.raises(FileError, match="labels that pandas writes into a Parquet file are damaged"):
         sp.spca(stored(tmp_path, labels), 1, 2)
 
 
@@ -446,5 +446,5 @@ class Batches:
 def test_without_pyarrow_what_to_install_is_said(monkeypatch):
     sp.spca(Batches(), 1, 2)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(OptionError, match="What gives Arrow batches needs pyarrow, which is not installed"):
+    with pytest.raises(OptionError, match="A source of Arrow batches needs pyarrow, which is not installed"):
         sp.spca(Batches(), 1, 2)
