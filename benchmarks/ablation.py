@@ -1,4 +1,4 @@
-"""What each rule of the proofs brings: proofs of 48 problems, with each rule switched off in turn."""
+"""The effect of each rule of the proofs: proofs of 48 problems, with each rule switched off in turn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from spcastat.proofs import (
 from spcastat.proofs.duals import support_bounds
 from spcastat.proofs.two_components import Cover, Plane
 
-#: Seconds of processor time for each proof; the difference of gaps that counts, in percent of the value.
+#: CPU seconds for each proof; the smallest difference of gaps that counts as one, in percent of the value.
 BUDGET, DIFFERENT = 1.0, 0.001
 #: Cardinalities, the measure ("single": the first component alone), and the tables.
 PROBLEMS: tuple[tuple[tuple[int, ...], str, tuple[str, ...]], ...] = (
@@ -48,7 +48,7 @@ PROBLEMS: tuple[tuple[tuple[int, ...], str, tuple[str, ...]], ...] = (
 
 
 class Problem(NamedTuple):
-    """A covariance matrix, the loadings of the default search, and a measure with the number of them."""
+    """A covariance matrix, loadings of the default search, and a measure with the number of components."""
 
     S: np.ndarray
     V: np.ndarray
@@ -56,7 +56,7 @@ class Problem(NamedTuple):
 
 
 def problems(folder: Path | None) -> list[Problem]:
-    """Return the problems whose data are at hand."""
+    """Return the problems whose data are available."""
     found = []
     for cards, measure, names in PROBLEMS:
         for S in [S for name in names if (S := matrix(name, folder)) is not None]:
@@ -117,7 +117,7 @@ def _first(plane: Plane, share: float) -> np.ndarray:
 
 PROJECTED = ("pev 2", "pev 3", "least_squares 2", "least_squares 3")
 THREE, NOT_FOUND = ("adjusted 3",), mock.Mock(return_value=(0.0, np.array([0])))
-#: Rule -> the problems that it is for, and what takes the place of an attribute.
+#: Rule -> the problems that it applies to; the owner and the name of an attribute, and its replacement.
 RULES: dict[str, tuple[tuple[str, ...], Any, str, Any]] = {
     "split matrix at the root": (("single",), one_component, "split_bound", mock.Mock(return_value=np.inf)),
     "search for a support": (("single",), one_component, "best_support", NOT_FOUND),
@@ -145,7 +145,7 @@ def ablation(given: Any) -> Table:
     title = f"Rules switched off in turn, at most {BUDGET:g} s of CPU time a proof"
     table = Table(title, [*head, "nodes", "without"])
     every = problems(given.data)
-    proved(every[0])  # imports
+    proved(every[0])  # imports are not timed
     complete = [proved(problem) for problem in every]
     for rule, (kinds, place, name, replacement) in RULES.items():
         at = [i for i, problem in enumerate(every) if problem.kind in kinds]

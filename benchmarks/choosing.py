@@ -1,7 +1,7 @@
 """Strengths of the methods: ``python -m benchmarks.choosing [table ...] [--write]``.
 
-The figures behind the decision table of docs/choosing_a_method.md: all methods on the pitprops, those with
-nonnegative loadings, and data with rows that do not belong to the rest. ``--write`` puts them into that page.
+The figures behind the decision table of docs/choosing_a_method.md: all methods on pitprops, the methods with
+nonnegative loadings, and data with outlying rows. ``--write`` puts the tables into that page.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from spcastat.errors import SpcaError, SpcaWarning
 from spcastat.fit.method_table import SOLVERS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "choosing_a_method.md"
-#: Components, nonzeros of each, and half samples by which supports are compared.
+#: Components, nonzeros of each, and half samples on which supports are compared.
 K, CARD, HALVES = 6, 4, 5
-#: A fit that takes longer, in seconds of the processor, is not repeated on half samples.
+#: A fit that takes more CPU seconds than this is not repeated on half samples.
 LONG = 4.0
 #: Data sets with outliers.
 SETS = 20
 
 
 def fit(data: Any, k: int, method: str, **options: Any) -> Any:
-    """Fit without warnings: what does not converge shows in its figures."""
+    """Fit without warnings: the figures show if a fit has not converged."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpcaWarning)
         return sp.spca(data, k, method=method, **options)
@@ -49,7 +49,7 @@ def sparsity(method: str, card: int) -> dict[str, Any]:
 
 
 def overlap(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the mean share of common variables (Jaccard) of the supports under their best pairing."""
+    """Return the mean Jaccard index of the supports under the best pairing of components."""
     A, B = (one != 0).astype(float), (other != 0).astype(float)
     common = A.T @ B
     share = common / np.maximum(A.sum(axis=0)[:, None] + B.sum(axis=0)[None] - common, 1.0)
@@ -64,7 +64,7 @@ def largest(C: np.ndarray) -> float:
 
 
 def figures(data: pd.DataFrame, method: str, halves: int, **options: Any) -> list[str]:
-    """Return the cells of a method: what it keeps, what is orthogonal, how stable it is, its time."""
+    """Return the cells of a method: shares of variance, orthogonality, stability, and time."""
     given = {"scale": True, **sparsity(method, CARD), **options}
     found, seconds = timed(partial(fit, data, K, method, **given))
     V = found.loadings.to_numpy()
@@ -91,9 +91,9 @@ HEAD = [
 
 
 def everything(halves: int) -> Table:
-    """Every method on the pitprops."""
+    """Compare every method on pitprops."""
     data = sp.datasets.pitprops_sample()
-    fit(data, K, "joint", card=CARD, scale=True)  # imports
+    fit(data, K, "joint", card=CARD, scale=True)  # imports are not timed
     table = Table(f"Every method: pitprops, {K} components of {CARD} nonzeros", HEAD)
     extra: dict[str, dict[str, Any]] = {
         "joint, objective='pev'": {"objective": "pev"},
@@ -117,7 +117,7 @@ def everything(halves: int) -> Table:
 
 
 def nonnegative(halves: int) -> Table:
-    """The methods with nonnegative loadings on the pitprops."""
+    """Compare the methods with nonnegative loadings on pitprops."""
     data = sp.datasets.pitprops_sample()
     table = Table(f"Nonnegative loadings: pitprops, {K} components of {CARD} nonzeros", HEAD)
     for method in SOLVERS:
@@ -128,7 +128,7 @@ def nonnegative(halves: int) -> Table:
 
 
 def outliers(sets: int) -> Table:
-    """Supports found where some of the rows lie elsewhere."""
+    """Compare the supports that methods find if some rows are outliers."""
     rates = (0.0, 0.05, 0.1, 0.2)
     table = Table(
         "Rows with outliers: F1 of two planted supports of 4 among 12 variables, 100 rows",
@@ -168,7 +168,7 @@ TABLES: dict[str, tuple[Callable[[int], Table], int]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make the tables, print them, and write them if the command line says so."""
+    """Make and print the tables, and write them if ``--write`` is given."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.choosing", description=__doc__)
     parser.add_argument("tables", nargs="*", metavar="table", help=f"any of {', '.join(TABLES)}")
     parser.add_argument("--quick", action="store_true", help="two halves and two sets of data")

@@ -3,8 +3,9 @@
 Values of other programs are stored in ``constraints.json``, each from one run in R 4.2 on the same
 correlation matrix. msPCA 0.4.1: ``mspca(S, k, rep(card, k), feasibilityConstraintType = 0 or 1)`` after
 ``set.seed(1)``. spca 1.1.1: ``spca(X, n_comps = 3 or 4, method = "uspca")`` on 300 rows that have this
-matrix, forward, backward and stepwise, alpha .8, .9 and .95, both stopping rules; the best value at each
-choice of cardinalities, and every second of 78 of these. ``--write`` makes benchmarks/results/constraints.md.
+matrix, forward, backward and stepwise, alpha .8, .9 and .95, both stopping rules. The runs give 78 choices of
+cardinalities; the best value is stored for every second choice. ``--write`` makes
+benchmarks/results/constraints.md.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from spcastat.errors import ConvergenceWarning
 from spcastat.linalg.operators import Gram
 from spcastat.search.constraints import CONSTRAINTS
 
-#: Percent of the total variance: values closer than this are equal, and seeds agree.
+#: Largest differences, in percent of the total variance, for values to be equal and for seeds to agree.
 SAME, AGREE = 1e-3, 0.05
 #: Seeds whose fits are compared.
 SEEDS = 3
@@ -55,7 +56,7 @@ def simulated() -> dict[str, np.ndarray]:
 
 @cache
 def matrix(name: str, folder: Path | None) -> np.ndarray | None:
-    """Return the correlation matrix of a data set, None if its file is not in the folder."""
+    """Return the correlation matrix of a data set, or None if its file is not in the folder."""
     if name in simulated():
         return simulated()[name]
     return covariance_of_communities(folder) if name == "communities" else correlation(name, folder)
@@ -73,7 +74,7 @@ class Ours:
 
 
 def fitted(S: np.ndarray, card: list[int], constraint: str, objective: str, seed: int | None = None) -> Ours:
-    """Return the value, in percent of the total variance, of the fit with a constraint and without."""
+    """Return the values, in percent of the total variance, of the fits with and without a constraint."""
     options: dict[str, Any] = {"card": card, "objective": objective, "scale": False, "rng": seed}
     k = len(card)
     free, free_seconds = timed(lambda: sp.spca_cov(S, k, **options))
@@ -86,7 +87,7 @@ def fitted(S: np.ndarray, card: list[int], constraint: str, objective: str, seed
 
 
 def stored(program: str) -> list[list[Any]]:
-    """Return the rows of another program."""
+    """Return the stored values of another program."""
     text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
     rows: list[list[Any]] = json.loads(text)[program]
     return rows
@@ -131,7 +132,7 @@ def ms_pca(folder: Path | None) -> Table:
 
 
 def u_spca(folder: Path | None) -> Table:
-    """Compare with spca, least squares and uncorrelated scores."""
+    """Compare with spca: uncorrelated scores, least-squares share."""
     head = ["data, card", "spca", "its violation", "ours", "our violation", "ours - spca", "s"]
     table = Table("spca 1.1.1 (Merola), uncorrelated scores, least squares, at its cardinalities", head)
     differences = []

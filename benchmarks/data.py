@@ -1,4 +1,4 @@
-"""Data of the benchmarks: files of real data, those of scikit-learn, simulated data; F1 of supports."""
+"""Data of the benchmarks: files of real data, data sets of scikit-learn, simulated data; F1 of supports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FILES = {
 }
 #: Data set -> its name in scikit-learn.
 OF_SKLEARN = {"wine": "wine", "breast cancer": "breast_cancer", "diabetes": "diabetes", "digits": "digits"}
-#: Correlation matrices have at most so many variables, those of largest variance.
+#: Correlation matrices have at most this many variables: the ones with the largest variances.
 MOST_VARIABLES = 500
 
 COMPONENTS = 3
@@ -39,16 +39,16 @@ STRENGTHS = (12.0, 10.0, 8.0)
 
 
 def file_of(name: str, folder: Path | None) -> Path | None:
-    """Return the path of a data set, or of a file by its name, in the folder; None if it is not there."""
+    """Return the path of a data set, or of a file by its name, in the folder; None if there is none."""
     path = None if folder is None else folder / FILES.get(name, name)
     return path if path is not None and path.exists() else None
 
 
 def real_rows(name: str, folder: Path | None) -> Any:
-    """Return the rows of a data set, shape (n, p): a sparse array of word counts, an array of all others.
+    """Return the rows of a data set, shape (n, p): a sparse array for word counts, otherwise an array.
 
     None if the file is not in the folder. The class, the last column of most UCI data sets, is left out;
-    values that are no numbers are NaN.
+    values that are not numbers are NaN.
     """
     if name in OF_SKLEARN:
         from sklearn import datasets
@@ -67,10 +67,10 @@ def real_rows(name: str, folder: Path | None) -> Any:
 
 
 def correlation(name: str, folder: Path | None) -> np.ndarray | None:
-    """Return the correlation matrix of a data set, None if its file is not in the folder.
+    """Return the correlation matrix of a data set, or None if its file is not in the folder.
 
-    Rows with missing values and constant columns are left out, and of more than MOST_VARIABLES columns all
-    but those of largest variance.
+    Rows with missing values and constant columns are left out. If there are more than MOST_VARIABLES columns,
+    only the ones with the largest variances are used.
     """
     if name == "pitprops":
         return load_pitprops().to_numpy().copy()
@@ -85,7 +85,7 @@ def correlation(name: str, folder: Path | None) -> np.ndarray | None:
 
 
 def covariance_of_communities(folder: Path | None) -> np.ndarray | None:
-    """Return the correlation matrix of 101 normalised variables of communities, None without its file."""
+    """Return the correlation matrix of 101 normalised variables of communities; None without the file."""
     path = file_of("cov_normCommunities.npz", folder)
     return None if path is None else np.load(path)["S"]
 
@@ -120,7 +120,7 @@ def tall(n: int, p: int, factors: int = 10, seed: int = 0) -> np.ndarray:
 
 
 def expression(n: int, p: int, seed: int = 0) -> np.ndarray:
-    """Return skewed positive intensities, as of genes: twelve factors on random scales."""
+    """Return skewed positive intensities, like those of genes, with twelve factors and random scales."""
     rng = np.random.default_rng(seed)
     spread = np.exp(rng.normal(0.0, 0.4, p))
     logs = rng.standard_normal((n, 12)) @ (rng.standard_normal((12, p)) * spread) * 0.15

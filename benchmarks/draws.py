@@ -1,8 +1,8 @@
 """Fixed numbers of draws: each is measured once, stored in a file with its version, and reused.
 
 A benchmark names its cells; `Draws.measured` makes the draws that are not in the file, in one or several
-processes, and raises an error if ``--seconds`` ended it before all were made: no cell is shown with fewer
-draws than it names.
+processes, and raises an error if the time (``--seconds``) ends before all draws are made: every cell shown
+has its full number of draws.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from benchmarks.report import store_line, stored_lines
 
 #: The result of a draw: numbers in a fixed order, or the reason why there are none.
 Measured = list[float] | str
-#: Packages and modules of the package that compute fits.
+#: Folders and modules of spcastat that compute fits.
 COMPUTING = ("linalg", "solvers", "search", "fit", "measures.py", "datasets.py")
 
 
 class NoNumbers(Exception):
-    """A draw has no numbers; the message is the reason, which the table shows."""
+    """Raised if a draw gives no numbers; the table shows the message as the reason."""
 
 
 class Unfinished(Exception):
-    """The time ended before all draws of a table were made."""
+    """Raised if the time ended before all draws of a table were made."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Cell:
     name : str
         Unique in the table.
     trial : callable
-        ``trial(draw, **given)`` returns numbers or raises NoNumbers; a function of a module, since other
-        processes import it.
+        ``trial(draw, **given)`` returns numbers or raises NoNumbers. It must be a function of a module, since
+        other processes import it.
     given : mapping
         Values that JSON can represent.
     draws : int
@@ -84,7 +84,7 @@ class Cell:
 class Means:
     """Means over the draws of a cell, their standard errors (NaN for one draw), and their number.
 
-    The smallest and the largest of the draws are kept where they are known.
+    The smallest and the largest of the draws are also stored, if they are known.
     """
 
     mean: np.ndarray
@@ -94,9 +94,9 @@ class Means:
     high: np.ndarray | None = None
 
     def shares(self, of: float) -> Means:
-        """Return shares as counts of so many, with binomial standard errors that are not 0 at 0 or all.
+        """Return shares as counts out of `of`, with binomial standard errors that are never 0.
 
-        The error is that of a share with one success and one failure more (Agresti and Coull's n + 2).
+        The error is computed with one more success and one more failure (Agresti and Coull's n + 2).
         """
         q = (self.mean * self.draws + 1.0) / (self.draws + 2.0)
         return Means(of * self.mean, of * np.sqrt(q * (1.0 - q) / self.draws), self.draws)
@@ -129,7 +129,7 @@ def add_draws(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that share the draws")
     parser.add_argument(
-        "--seconds", type=float, metavar="S", help="begin no draw after so many; continue with --done"
+        "--seconds", type=float, metavar="S", help="begin no draw after S seconds; continue with --done"
     )
     parser.add_argument(
         "--any-version", action="store_true", help="also use draws in FILE by other versions of the code"
@@ -138,7 +138,7 @@ def add_draws(parser: argparse.ArgumentParser) -> None:
 
 @dataclass
 class Draws:
-    """The draws that were made, and options for making others.
+    """The draws that were made, and options for making more.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Draws:
     ends : float
         Value of ``time.perf_counter()`` after which no draw is begun.
     any_version : bool
-        Whether draws of other versions of the code count.
+        Whether draws of other versions of the code are used.
     """
 
     data: Path | None = None
@@ -178,7 +178,7 @@ class Draws:
         Raises
         ------
         Unfinished
-            If `ends` came before all draws were made. Those that were are kept.
+            If the time `ends` came before all draws were made. The draws that were made are stored.
         """
         cells = list(cells)
         missing = [
@@ -230,7 +230,7 @@ class Draws:
             return
         waiting = iter(tasks)
         with ProcessPoolExecutor(self.jobs) as pool:
-            # Few tasks are submitted ahead, since those that have begun when the time is over are finished.
+            # Few tasks are submitted ahead, since tasks that have begun are finished after the end.
             ahead = [pool.submit(_one, task) for task in islice(waiting, 2 * self.jobs)]
             while ahead:
                 yield ahead.pop(0).result()

@@ -36,7 +36,7 @@ from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES, PEV
 
 MEASURES = ("pev", "adjusted", "least_squares", "orthogonal")
-#: Orthogonal loadings are enumerated for at most so many choices of supports.
+#: Orthogonal loadings are enumerated for at most this many choices of supports.
 ORTHOGONAL = 400
 #: Nodes after which proofs are stopped that start from the best fit, and from a poor one.
 STOPS, POOR_STOPS = (1, 10, 100, None), (10,)
@@ -46,7 +46,7 @@ SECONDS = 2.0
 LEAF_SECONDS = 0.2
 #: Random starts on each choice of supports, steps of ascent, and the number of fits that take all steps.
 STARTS, STEPS, KEPT = 3, (6, 40), 100
-#: Loadings are dependent if a singular value is smaller: PEV without that direction is smaller.
+#: Loadings are dependent if a singular value is smaller than this; PEV is smaller without that direction.
 DEPENDENT = 1e-7
 #: Rounding of values near one; bounds themselves have a margin of 1e-10.
 ROUNDING = 1e-9
@@ -134,7 +134,7 @@ def _tuples(p: int, cards: tuple[int, ...]) -> int:
 
 
 def best_of_all(case: Case, measure: str, seed: int = 0) -> tuple[float, np.ndarray]:
-    """Return the largest measure over all supports (and orders, where they count), with its loadings.
+    """Return the largest measure over all supports (and orders, if they matter), with its loadings.
 
     Ascents start from eigenvectors and from random loadings.
     """
@@ -144,7 +144,7 @@ def best_of_all(case: Case, measure: str, seed: int = 0) -> tuple[float, np.ndar
     for cards in orders:
         criterion = OBJECTIVES[measure].criterion.of_matrix(case.S, cards)
         choices = product(*(combinations(range(p), c) for c in cards))
-        if measure != "adjusted":  # the order is no matter: one of those that differ in it only
+        if measure != "adjusted":  # the order does not matter: use one order of each choice
             choices = (one for one in choices if _sorted(one, cards))
         places = np.array([sum(one, ()) for one in choices])
         leading = eigenvector_starts(case.S, places, cards)
@@ -158,7 +158,7 @@ def best_of_all(case: Case, measure: str, seed: int = 0) -> tuple[float, np.ndar
             V = criterion.dense(fits.subset(np.array([top])))[0]
     if measure == "least_squares":
         return exact_share(case.S, V), V
-    if measure == "pev":  # the criterion loses digits where variances are unequal
+    if measure == "pev":  # the criterion loses digits if variances are very unequal
         Q = orth(V, rcond=DEPENDENT)
         return float(np.trace(Q.T @ case.S @ Q)), V
     return best, V
@@ -180,7 +180,7 @@ def eigenvector_starts(S: np.ndarray, places: np.ndarray, cards: tuple[int, ...]
     Returns
     -------
     list of ndarrays of shape (n, sum of cards)
-        One for each choice.
+        One array for each choice of the first or second eigenvector for the components.
     """
     parts = []
     for T in np.split(places, np.cumsum(cards)[:-1], axis=1):
@@ -190,12 +190,12 @@ def eigenvector_starts(S: np.ndarray, places: np.ndarray, cards: tuple[int, ...]
 
 
 def exact_share(S: np.ndarray, V: np.ndarray) -> float:
-    """Return the least-squares share in rational numbers: floats lose it where variances are unequal."""
+    """Return the least-squares share in rational arithmetic: floats lose digits if variances are unequal."""
     A, W = ([[Fraction(x) for x in row] for row in one.tolist()] for one in (S, V.T))
     p, k = len(A), len(W)
     scores = [[sum(w[i] * A[i][j] for i in range(p)) for j in range(p)] for w in W]
     share = Fraction(0)
-    for t in range(k):  # Gram-Schmidt on the scores: each explains the square of what is left of it
+    for t in range(k):  # Gram-Schmidt on the scores: each explains its squared residual
         size = sum(x * w for x, w in zip(scores[t], W[t], strict=True))
         if size:
             share += sum(x * x for x in scores[t]) / size
@@ -265,7 +265,7 @@ def violations(case: Case, measure: str, seed: int) -> list[str]:
     for start, stops in ((V, STOPS), (poor, POOR_STOPS)):
         cards = tuple(np.count_nonzero(start, axis=0).tolist())
         if orthogonal and sorted(cards) != sorted(case.cards):
-            continue  # the best loadings on its supports have fewer nonzeros: another problem
+            continue  # the best loadings on these supports have fewer nonzeros, which is another problem
         for most in stops:
             found = certify_joint(
                 Gram(case.S),
@@ -320,7 +320,7 @@ def pieces(case: Case, measure: str, V: np.ndarray, best: float) -> Iterator[tup
         if root.sums is not None and level < count:
             ceilings = root.sums.ceilings(chosen, level, 0.0)
             yield f"sum of {level}", float(ceilings[0, rows[level]])
-    if measure == "adjusted":  # the others have no other bounds at leaves; these are at least the threshold
+    if measure == "adjusted":  # only this measure has further bounds at leaves, never below their threshold
         for number, bounds in enumerate(problem.leaf_bounds):
             until = time.process_time() + LEAF_SECONDS
             (found,) = bounds([root], rows[None], 0.999 * best, lambda end=until: time.process_time() < end)
@@ -330,7 +330,7 @@ def pieces(case: Case, measure: str, V: np.ndarray, best: float) -> Iterator[tup
 def _chosen(problem: Relaxed, V: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     """Return the variables of components of one variable, and the row of the support of each other component.
 
-    None if two components consist of the same variable, which explains no more than one of them.
+    None if two components consist of the same variable, and so explain no more than one of them.
     """
     supports = sorted((np.flatnonzero(v) for v in V.T), key=len)
     singles = np.array([T[0] for T in supports[: problem.m]], dtype=int)
@@ -418,12 +418,12 @@ TABLES: dict[str, Callable[[argparse.Namespace], Table]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make the tables, print them, and write them if the command line says so."""
+    """Make and print the tables, and write them if ``--write`` is given."""
     parser = command_line("proofs", __doc__, TABLES)
     parser.add_argument("--full", action="store_true", help="at most 60 s a proof instead of 10 s")
     parser.add_argument("--count", type=int, default=300, help="random problems, 300 by default")
     parser.add_argument("--done", type=Path, metavar="FILE", help="store finished problems, and continue")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="begin no problem after so many")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="begin no problem after this time")
     given = read_arguments(parser, TABLES, arguments)
     run_tables("proofs", given, TABLES, given, ", one thread")
     return 0

@@ -23,12 +23,12 @@ RESULTS = Path(__file__).with_name("results")
 INDEX = Path(__file__).with_name("RESULTS.md")
 #: The papers whose tables are remade, by the names of their pages.
 PAPERS = ("zhao2015", "dou2011", "he2010", "zhao2014")
-#: How the name of a section begins, up to the first hyphen -> its page; RESULTS.md is the index of the pages.
+#: The name of a section up to its first hyphen -> its page; RESULTS.md is the index of the pages.
 PAGES = {
     **{paper: f"papers-{paper}" for paper in PAPERS},
     **{name: name for name in ("quality", "proofs", "peers", "constraints", "trust", "speed", "steering")},
 }
-#: Sections on other pages than those of the same command.
+#: Sections that are not on the page of the other sections of their command.
 ELSEWHERE = {
     **{f"papers-{paper}": f"papers-{paper}" for paper in PAPERS},
     **{f"quality-{name}": "default-search" for name in ("defaults", "large")},
@@ -79,7 +79,7 @@ def run_tables(
     note: str = "",
     packages: Sequence[str] = PACKAGES,
 ) -> None:
-    """Make and print tables, and write each into its section if the command line says so.
+    """Make and print tables, and write each into its section if ``--write`` is given.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ def run_tables(
         Name of a table -> function of `call` that makes it.
     call : object
     note : str
-        What the last note of every table states after the command.
+        Text after the command in the last note of every table.
     packages : sequence of str
-        Those whose versions are stated.
+        Packages whose versions are stated.
     """
     options = [f" --{name}" for name in ("full", "small") if getattr(given, name, False)]
     options += [" --data DIR"] if given.data is not None else []
@@ -110,7 +110,7 @@ def run_tables(
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:
-    """Return the result of a call and its CPU seconds, those of all threads together."""
+    """Return the result of a call and its CPU seconds, summed over all threads."""
     begun = time.process_time()
     return work(), time.process_time() - begun
 
@@ -125,7 +125,7 @@ def mean_and_error(values: Iterable[float], digits: int = 3) -> str:
 
 
 def stored_lines(file: Path | None) -> list[Any]:
-    """Return the values that the lines of a JSON lines file hold, none if there is no file."""
+    """Return the values in a JSON lines file, one for each line; none if there is no file."""
     if file is None or not file.exists():
         return []
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -145,13 +145,13 @@ def page_of(section: str) -> Path:
 
 
 def section_of(name: str, page_text: str | None = None) -> str:
-    """Return what stands between the markers of section `name`.
+    """Return the text between the markers of section `name`.
 
     Parameters
     ----------
     name : str
     page_text : str, optional
-        The text of the page, that of `page_of` by default.
+        The text of the page; by default, of the page from `page_of`.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def section_of(name: str, page_text: str | None = None) -> str:
 
 
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """Return how time grows with size: the slope of the least-squares line through the logarithms."""
+    """Return the exponent of time in size: the slope of the least-squares line through the logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
@@ -176,7 +176,7 @@ def write_section(name: str, body: str, path: Path | None = None) -> None:
     body : str
         Markdown.
     path : Path, optional
-        The page, that of `page_of` by default.
+        The page; by default, the page from `page_of`.
     """
     path = page_of(name) if path is None else path
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
@@ -205,7 +205,7 @@ def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return the same table in Markdown."""
+    """Return a table in Markdown; the first column is flush left, the others flush right."""
     grid = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
     first, *others = [f"| {' | '.join(row)} |" for row in grid]
     return "\n".join([first, "| --- |" + " ---: |" * (len(head) - 1), *others])

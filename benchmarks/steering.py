@@ -1,7 +1,7 @@
-"""What numbers bring that steer: ``python -m benchmarks.steering [table ...] [--data DIR] [--write]``.
+"""Effects of the searches' constants: ``python -m benchmarks.steering [table ...] [--data DIR] [--write]``.
 
-Each number is replaced in turn by one that lets what it limits act always, never or less, and the same
-problems are solved again.
+Each constant is replaced in turn by a value with which the rule that it limits acts always, never or less,
+and the same problems are solved again.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from spcastat.search.climbing import EFFORTS
 from spcastat.search.joint_search import joint
 from spcastat.search.objectives import OBJECTIVES
 
-#: Values that differ by a smaller share are the same, in percent; and bounds.
+#: Values count as equal if they differ by less than this, in percent; the same for bounds.
 SAME, SAME_BOUNDS = 1e-4, 0.01
-#: Seconds of processor time for each proof.
+#: CPU seconds for each proof.
 PROOF_SECONDS = 2.0
 ALWAYS = 10**9
 #: Cardinalities of the components, and data sets.
@@ -54,14 +54,14 @@ PARTITIONS = ("pitprops", "glass", "dermatology", "segment", "diabetes", "breast
 
 
 class Change(NamedTuple):
-    """A number and what takes its place: of a module or, if that is None, of the default effort."""
+    """A constant of a module (or of the default effort, if `module` is None), and its replacement."""
 
     module: Any
     name: str
     instead: Any
 
     def made(self) -> ExitStack:
-        """Return the context in which the number is replaced, in every module that uses it."""
+        """Return the context in which the constant is replaced, in every module that uses it."""
         stack = ExitStack()
         if self.module is None:
             auto = replace(EFFORTS["auto"], **{self.name: self.instead})
@@ -73,14 +73,14 @@ class Change(NamedTuple):
         return stack
 
     def words(self) -> list[str]:
-        """Return the file, the name, the number and what takes its place."""
+        """Return the file, the name, the value and its replacement."""
         file = "climbing, effort auto" if self.module is None else self.module.__name__.rsplit(".", 1)[-1]
         number = getattr(EFFORTS["auto"] if self.module is None else self.module, self.name)
         return [f"{file}: {self.name}", *(_words(value) for value in (number, self.instead))]
 
 
 def _words(value: Any) -> str:
-    """Return what a cell of the table says of a number."""
+    """Return the text of a value in a cell of the table."""
     if np.ndim(value):
         return f"{len(value)} values" if len(value) > 1 else str(float(value[0]))
     return "no limit" if value == ALWAYS else str(value)
@@ -225,11 +225,11 @@ def compared(title: str, changes: Sequence[Change], problems: Sequence[Problem],
     """Return the table of the problems solved with each change."""
 
     def solved() -> tuple[np.ndarray, float]:
-        with np.errstate(invalid="ignore"):  # no limit times no rise
+        with np.errstate(invalid="ignore"):  # infinity times zero
             values, seconds = timed(lambda: [problem() for problem in problems])
         return np.array(values), seconds
 
-    problems[0]()  # imports
+    problems[0]()  # imports are not timed
     values, seconds = solved()
     head = ["file: name", "number", "instead", "changed", "mean %", "worst %", "best %", "time"]
     table = Table(title, head)
@@ -249,13 +249,13 @@ def compared(title: str, changes: Sequence[Change], problems: Sequence[Problem],
 
 
 def matrices(names: Sequence[str], folder: Path | None) -> dict[str, np.ndarray]:
-    """Return the correlation matrices that are at hand."""
+    """Return the correlation matrices whose data are available."""
     found = {name: correlation(name, folder) for name in names}
     return {name: S for name, S in found.items() if S is not None}
 
 
 def search(given: argparse.Namespace) -> Table:
-    """Compare searches of several components, by every objective, quick and auto, and of wide data."""
+    """Compare searches of several components, for every objective, quick and auto, and of wide data."""
 
     def value(op: Gram, card: tuple[int, ...], objective: str, effort: str) -> float:
         return joint(op, len(card), card, objective, effort, np.random.default_rng(0)).value
@@ -314,7 +314,7 @@ def sparse_loadings(given: argparse.Namespace) -> Table:
 
 
 def few_supports(given: argparse.Namespace) -> list[tuple[np.ndarray, tuple[int, ...]]]:
-    """Return matrices of few variables with cardinalities of which all choices of supports are compared."""
+    """Return matrices of few variables, with cardinalities for which all supports are compared."""
     matrices = [S for name in FEW_VARIABLES if (S := matrix(name, given.data)) is not None]
     return [
         (S, card)
@@ -325,7 +325,7 @@ def few_supports(given: argparse.Namespace) -> list[tuple[np.ndarray, tuple[int,
 
 
 def enumerated(given: argparse.Namespace) -> Table:
-    """Compare searches that end with all choices of supports."""
+    """Compare searches that end by comparing all supports."""
 
     def value(op: Gram, card: tuple[int, ...], objective: str) -> float:
         return joint(op, len(card), card, objective, "auto", np.random.default_rng(0)).value
@@ -339,7 +339,7 @@ def enumerated(given: argparse.Namespace) -> Table:
 
 
 def nonnegative(given: argparse.Namespace) -> Table:
-    """Compare searches of nonnegative loadings that end with all choices of supports."""
+    """Compare searches of nonnegative loadings that end by comparing all supports."""
 
     def value(S: np.ndarray, card: tuple[int, ...], objective: Any) -> float:
         fit = sp.spca_cov(S, len(card), card, nonneg=True, objective=objective, rng=0)
@@ -393,7 +393,7 @@ TABLES: dict[str, Callable[[argparse.Namespace], Table]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make the tables, print them, and write them if the command line says so."""
+    """Make and print the tables, and write them if ``--write`` is given."""
     given = read_arguments(command_line("steering", __doc__, TABLES), TABLES, arguments)
     run_tables("steering", given, TABLES, given, ", one thread")
     return 0

@@ -1,7 +1,7 @@
 """``python -m benchmarks.papers [table ...] [--paper zhao2015] [--data DIR] [--full] [--write]``.
 
 The tables and figures of the papers, with our results; ``--pictures`` draws the figures from the pages, and
-counts their rows anew.
+counts their rows again.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ TABLES: dict[str, Callable[[Call], Sheet]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make the tables, print them, and write them if the command line says so."""
+    """Make and print the tables, and write them if ``--write`` is given."""
     parser = command_line("papers", __doc__, TABLES)
     parser.add_argument("--full", action="store_true", help="the papers' numbers of draws, and slow rows")
     add_draws(parser)
@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="N[,TABLE=N...]",
         help="no cell has more draws than N, or than another number in some tables",
     )
-    parser.add_argument("--paper", choices=PAPERS, help="the tables of this paper alone")
+    parser.add_argument("--paper", choices=PAPERS, help="only the tables of this paper")
     parser.add_argument("--markdown", action="store_true", help="print Markdown instead of text")
     about = "draw the figures from the pages (components as images from DIR), count their rows, and end"
     parser.add_argument("--pictures", action="store_true", help=about)
@@ -153,7 +153,7 @@ def write_head(paper: str) -> None:
 
 
 def _count_in_index(paper: str, counts: str) -> None:
-    """Put the counts of findings into the line that RESULTS.md has for the page of a paper."""
+    """Put the counts of findings into the line of RESULTS.md for the page of a paper."""
     lines = INDEX.read_text(encoding="utf-8").split("\n")
     (place,) = [i for i, line in enumerate(lines) if line.startswith(f"| [papers-{paper}]")]
     cells = lines[place].split("|")
@@ -162,7 +162,7 @@ def _count_in_index(paper: str, counts: str) -> None:
 
 
 def _most(text: str) -> dict[str, int]:
-    """Read "100" or "100,zhao2015-2=20": the most draws of a cell by table; "" stands for all others."""
+    """Read "100" or "100,zhao2015-2=20" as table -> most draws of a cell; "" stands for all other tables."""
     return {one.rpartition("=")[0]: int(one.rpartition("=")[2]) for one in text.split(",")}
 
 

@@ -38,9 +38,9 @@ TABLE_7 = {
 }
 #: The largest eigenvalue of the covariance matrix of the raw intensities, the unit of our penalties.
 LARGEST = 1.351e8
-#: Print's alpha in that unit, no penalty, and a hundred sweeps, since each costs p steps.
+#: The paper's alpha in that unit, no penalty, and a hundred sweeps, since a sweep takes p steps.
 NSPCA: dict[str, Any] = {"orthonormality": 1e6 / LARGEST, "penalty": 0.0, "max_iter": 100}
-#: The cardinalities that fit has, for the trials of other options.
+#: The cardinalities of that fit, for trials of other options.
 NSPCA_CARD = [
     *(1432, 1619, 1581, 1706, 1313, 1365, 1716, 1539, 1438, 1643),
     *(1635, 1549, 1618, 1341, 1442, 1328, 1213, 1419, 1145, 863),
@@ -56,7 +56,7 @@ def _colon(path: Path) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def _nspca(path: Path) -> Any:
-    """Return the NSPCA fit, which gives the others their cardinalities."""
+    """Return the NSPCA fit, whose cardinalities the other methods use."""
     return fit(_colon(path), 20, "nspca", **NSPCA)
 
 
@@ -67,7 +67,7 @@ def explained(draw: Draw, method: str, options: dict[str, Any]) -> list[float]:
 
 
 def by_number(draw: Draw, method: str, options: dict[str, Any], cards: list[int]) -> list[float]:
-    """Return the PEV (%) of 1, 2, ... components, each number fitted by itself, as in the curves."""
+    """Return the PEV (%) of 1, 2, ... components, with a separate fit for each number, as in the curves."""
     path = draw.file(FILE)
     values = []
     for k in STEPS:
@@ -77,7 +77,7 @@ def by_number(draw: Draw, method: str, options: dict[str, Any], cards: list[int]
 
 
 def nonnegative(draw: Draw, method: str, options: dict[str, Any], random: bool = False) -> list[float]:
-    """Return the same of nonnegative components with the cardinalities of NSPCA."""
+    """Return the numbers of `explained` for nonnegative components with the cardinalities of NSPCA."""
     path = draw.file(FILE)
     first = _nspca(path)
     if method == "nspca":
@@ -90,9 +90,10 @@ def nonnegative(draw: Draw, method: str, options: dict[str, Any], random: bool =
 
 
 def one_penalty(draw: Draw, method: str, start: str, total: int | None, least: float) -> list[float]:
-    """Return the same with one penalty for all components, a share of what would leave nothing.
+    """Return the numbers of `explained` with one penalty for all components.
 
-    The penalty is the one that comes nearest to a total of nonzeros, or the largest with a PEV of `least`.
+    The penalty is relative to the smallest one that leaves no nonzeros. It is chosen to come nearest to
+    `total` nonzeros, or as the largest with a PEV of at least `least`.
     """
     path = draw.file(FILE)
     X = _colon(path)
@@ -249,7 +250,7 @@ def _by_steps() -> dict[str, int]:
 
 
 def _add_by_number(call: Call, sheet: Sheet, options: dict[str, Any], cards: list[int]) -> None:
-    """Add BCD, fitted for every number of components, and the claim that it lies above the rows so far."""
+    """Add BCD, fitted for every number of components, and the claim that it is above the earlier rows."""
     others = {name: ours for name, _, ours, _ in sheet.rows}
     kind = "BCD-NSPCA" if options else "BCD-SPCA"
     cells = [
@@ -274,7 +275,7 @@ def _add_by_number(call: Call, sheet: Sheet, options: dict[str, Any], cards: lis
 
 
 def _by_method(highest: dict[int, str]) -> str:
-    """Return the methods that are highest and at which numbers of components, in words."""
+    """Return, in words, the methods that are highest, each with its numbers of components."""
     numbers: dict[str, list[str]] = {}
     for k, method in highest.items():
         numbers.setdefault(method, []).append(str(k))

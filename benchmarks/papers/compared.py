@@ -21,9 +21,9 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "BCD-SPCA l0": ("bcd-l0", {}),
     "BCD-SPCA l1": ("bcd-l1", {}),
 }
-#: Those that begin at the longest column in their authors' programs.
+#: Methods that start at the longest column in their authors' programs.
 FROM_COLUMN = ("EMPCA", "GPower l0", "GPower l1")
-#: Printed names of methods that are given the nonzeros of all components together.
+#: Printed names of methods for which only the total number of nonzeros is set.
 SHARING = ("GPower l0,m", "GPower l1,m", "ALSPCA")
 NONNEG: dict[str, tuple[str, dict[str, Any]]] = {
     "NSPCA": ("nspca", {}),
@@ -34,5 +34,5 @@ NONNEG: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def sparsity(label: str, card: tuple[int, ...]) -> dict[str, Any]:
-    """Return the option for the sparsity of a method: for some the paper states only totals."""
+    """Return the option for the sparsity of a method; for some methods the paper states only totals."""
     return {"total": sum(card)} if label in SHARING else {"card": list(card)}

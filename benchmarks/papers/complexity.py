@@ -1,4 +1,4 @@
-"""What the papers state of the growth of time: fitted exponents of CPU seconds."""
+"""The papers' statements on the growth of time, compared with fitted exponents of CPU seconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.papers.verdicts import Claim, value_of
 from benchmarks.report import exponent
 from spcastat.errors import ConvergenceWarning
 
-#: Sizes double from the first; (n, p, nonzeros) of the first, and which of them doubles.
+#: Name -> method, options, smallest (n, p, nonzeros), and the position of the size that is doubled.
 GROWTHS: dict[str, tuple[str, dict[str, Any], tuple[int, int, int], int]] = {
     "RSPCA l0, time of a step by n": ("rspca-l0", {}, (16_000, 100, 20), 0),
     "RSPCA l0, time of a step by p": ("rspca-l0", {}, (200, 4000, 20), 1),
@@ -31,7 +31,7 @@ DOUBLINGS = 3
 
 
 def seconds(draw: Draw, method: str, options: dict[str, Any], sizes: list[int]) -> list[float]:
-    """Return CPU milliseconds of a step, the median of five fits of one component to noise."""
+    """Return the CPU milliseconds of a step: the median of five fits of one component to noise."""
     n, p, card = sizes
     X = np.random.default_rng(draw.seed).standard_normal((n, p))
     times = []

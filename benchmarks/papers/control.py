@@ -1,4 +1,4 @@
-"""He, Monteiro and Park (2010), sections 5.3 to 5.6: trials of fewest nonzeros for a share of variance."""
+"""He, Monteiro and Park (2010), sections 5.3 to 5.6: fewest nonzeros for a share of the variance."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import spcastat as sp
 from benchmarks.draws import Draw, NoNumbers
 from benchmarks.papers.fits import fit, fit_or_none, loadings
 
-#: Images of section 5.3, which states only that the matrix is 5000 x 784: how they may have been prepared.
+#: Possible preparations of the images of section 5.3, which states only that the matrix is 5000 x 784.
 PREPARATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "unit length": lambda X: X / np.linalg.norm(X, axis=1, keepdims=True),
     "raw": lambda X: X,
     "black and white": lambda X: (X > 127.0).astype(float),
 }
-#: What is standardised, in this order: columns (genes) or rows (samples).
+#: The axes that are standardised, in this order: columns (genes) or rows (samples).
 STANDARDISED: dict[str, tuple[int, ...]] = {
     "raw": (),
     "genes standardised": (0,),
@@ -32,7 +32,7 @@ STANDARDISED: dict[str, tuple[int, ...]] = {
 
 @lru_cache(maxsize=2)
 def prepared(draw: Draw, name: str) -> Any:
-    """Return one of the data sets of section 5.3 to 5.6 and whether it is centred, or raise NoNumbers."""
+    """Return a data set of sections 5.3 to 5.6 and whether it is centred, or raise NoNumbers."""
     if name == "pitprops":
         return sp.datasets.load_pitprops(), True
     file = {"leukemia": "micro_golub.npz", "papers": "text_nips_uci_subset.npz"}.get(
@@ -66,9 +66,10 @@ def controlled(draw: Draw, data: str, k: int, variance: float, options: dict[str
 
 
 def searched(draw: Draw, data: str, k: int, variance: float, method: str, options: dict[str, Any]) -> Any:
-    """Return the same of the sparsest fit of a method with as much variance: one penalty, found by bisection.
+    """Return the numbers of `controlled` for the sparsest fit of a method that keeps the share of variance.
 
-    The penalty is a share of the largest that leaves anything, common to all components.
+    Bisection finds its penalty, which is common to all components and relative to the largest that leaves
+    nonzeros.
     """
     source = prepared(draw, data)
     low, high, best = 0.0, 1.0, None
@@ -83,7 +84,7 @@ def searched(draw: Draw, data: str, k: int, variance: float, method: str, option
 
 
 def _fit(source: Any, k: int, method: str, **options: Any) -> Any:
-    """Return the fit of prepared data, None if it is refused."""
+    """Return the fit of prepared data, or None if it is refused."""
     X, center = source
     if isinstance(X, pd.DataFrame):
         return fit_or_none(X, k, method, covariance=True, **options)
@@ -91,7 +92,7 @@ def _fit(source: Any, k: int, method: str, **options: Any) -> Any:
 
 
 def _figures(found: Any, trials: int, begun: float) -> list[float]:
-    """Return the figures of the tables; `begun` is the CPU time at which the first of the trials began."""
+    """Return the figures of the tables; `begun` is the CPU time at the start of the first trial."""
     if found is None:
         raise NoNumbers("no penalty reaches that much variance")
     seconds, V = time.process_time() - begun, loadings(found)
@@ -101,9 +102,9 @@ def _figures(found: Any, trials: int, begun: float) -> list[float]:
 
 
 def stepwise(draw: Draw, data: str, k: int, variance: float, method: str, options: dict[str, Any]) -> Any:
-    """Return the same where every component in turn has the largest penalty that keeps the share so far.
+    """Return the numbers of `controlled` if each component has the largest penalty that keeps the share.
 
-    That is the framework of SC_c-PCA, which the paper gives GPower as well.
+    This is the framework of SC_c-PCA, which the paper also uses for GPower.
     """
     source = prepared(draw, data)
     penalties: list[float] = []
@@ -127,9 +128,10 @@ def stepwise(draw: Draw, data: str, k: int, variance: float, method: str, option
 
 
 def one_gamma(draw: Draw, data: str, k: int, variance: float, mu: list[float], start: str = "pca") -> Any:
-    """Return the same of GPower0,k with one gamma in units of a variance for all components, the largest.
+    """Return the numbers of `controlled` for GPower0,k with the largest common gamma that keeps the share.
 
-    Its share of the bound of component j is gamma / mu_j^2, so that later components lose more.
+    Gamma is in units of a variance. Relative to the bound of component j it is gamma / mu_j^2, so later
+    components lose more.
     """
     source = prepared(draw, data)
     best = None
@@ -146,10 +148,10 @@ def one_gamma(draw: Draw, data: str, k: int, variance: float, mu: list[float], s
 
 
 def continued(draw: Draw, printed: dict[str, list[float]], card: int) -> list[float]:
-    """Return how many of the indices that the paper has in the next component the greedy path takes as well.
+    """Return how many of the printed indices of the next component the greedy path selects.
 
-    `printed` has the loadings of all components up to that one, by variable; the correlation matrix is
-    deflated by all but the last.
+    `printed` contains the loadings of all components up to the next one, by variable; the correlation matrix
+    is deflated by all components except the last.
     """
     S = sp.datasets.load_pitprops()
     Z = pd.DataFrame.from_dict(printed, orient="index", dtype=float).loc[list(S.columns)].to_numpy()
@@ -163,7 +165,7 @@ def continued(draw: Draw, printed: dict[str, list[float]], card: int) -> list[fl
 
 
 def permuted(draw: Draw, supports: list[list[str]], variance: float) -> list[float]:
-    """Return how many printed supports SC_1 finds when the variables stand in random order."""
+    """Return how many printed supports SC_1 finds if the variables are in random order."""
     S = sp.datasets.load_pitprops()
     order = np.random.default_rng(draw.seed).permutation(len(S))
     found = fit(S.iloc[order, order], len(supports), "controlled", covariance=True, variance=variance)

@@ -1,4 +1,4 @@
-"""How many printed rows have each finding, counted on the tables of a page."""
+"""Counts of printed rows with each finding, from the tables of a page."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 
 from benchmarks.papers.verdicts import FINDINGS
 
-#: Rows of the methods that a paper proposes, by their names; claims on figures are about these, too.
+#: A pattern of the names of the methods that a paper proposes; claims about figures also concern them.
 OWN = re.compile(r"BCD|sPCA-OS|SPCO|\bS[15]-SPCA|\bSC\d+|RSPCA|^means")
-#: How the line of a table begins that counts its printed rows.
+#: The beginning of the line that counts the printed rows of a table.
 COUNTED = "- Printed rows: "
 
 
@@ -20,10 +20,10 @@ def cells_of(line: str) -> list[str]:
 
 
 def totals(page: str) -> tuple[Counter[str], Counter[str]]:
-    """Return how many printed rows of a page have each finding: of all methods, of the paper's own.
+    """Return how many printed rows of a page have each finding: for all methods, and for the paper's own.
 
-    Readings of one printed row, which have its name up to the first comma and its numbers, count once, by
-    the best finding. Each claim of the paper is a row of its own methods.
+    Readings of one printed row, which share its name up to the first comma and its numbers, count once, by
+    the best finding. Each claim of the paper counts as a row of its own methods.
     """
     every: Counter[str] = Counter()
     own: Counter[str] = Counter()
@@ -37,7 +37,7 @@ def totals(page: str) -> tuple[Counter[str], Counter[str]]:
 
 
 def _judged_rows(section: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the name and the printed numbers of each row, or the text of a claim alone, with its finding."""
+    """Yield the name and the printed numbers of each row, or only the text of a claim, with its finding."""
     head: list[str] = []
     for line in section.splitlines():
         cells = cells_of(line)
@@ -63,7 +63,7 @@ def counts_of(section: str) -> str:
 
 
 def recounted(page: str) -> str:
-    """Return a page with the lines that count the printed rows of its sections made anew."""
+    """Return a page after counting the printed rows of its sections again."""
     sections = re.split(r"(<!-- .*:end -->)", page)
     counts = [counts_of(section) for section in sections]
     return "".join(

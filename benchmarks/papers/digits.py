@@ -15,7 +15,7 @@ from benchmarks.papers.sheet import Cause, Sheet
 from benchmarks.papers.verdicts import BETTER, Claim, Value, value_of
 
 FILE = "mnist_train.npz"
-#: How many noisy images, and how many outliers in addition, the paper has.
+#: The numbers of noisy images, and of added outliers, in the paper.
 NOISY, EXTRA = 2000, 3000
 #: Method, options, average residual error under noise and under outliers, 100 components (Table 4).
 TABLE_4: dict[str, tuple[str, dict[str, Any], float, float]] = {
@@ -39,7 +39,7 @@ SPARSITY_4 = {
     "RSPCA l0": (400, 307.25, 400, 560.30),
     "RSPCA l1/2": (400, 284.82, 400, 546.34),
 }
-#: Left out of the quick mode: minutes for a hundred components.
+#: Methods left out of the quick mode, since a hundred components take minutes.
 SLOW = ("rsvd-l0", "pca-l1", "gpower-l0", "gpower-l1")
 STEPS = (5, 10, 20, 40, 60, 80, 100)
 
@@ -55,7 +55,7 @@ def _sixes(path: Path, kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _spoiled(X: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the images with a rectangle of 10 x 18 black and white dots in those of `rows`."""
+    """Return the images, with a rectangle of 10 x 18 black and white dots in the images at `rows`."""
     noisy = X.copy().reshape(-1, 28, 28)
     for i in rows:
         top, left = rng.integers(0, 19), rng.integers(0, 11)
@@ -64,9 +64,9 @@ def _spoiled(X: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.nd
 
 
 def rebuilt(draw: Draw, method: str, options: dict[str, Any], kind: str, k: int, center: bool) -> list[float]:
-    """Return the mean distance of original images from those rebuilt of 5, 10, 20, ... components.
+    """Return the mean distance between original images and their reconstructions from 5, 10, ... components.
 
-    The mean cardinality and CPU seconds of the fit follow.
+    The mean cardinality and the CPU seconds of the fit follow.
     """
     path = draw.file(FILE)
     original, adopted = _sixes(path, kind)
@@ -87,7 +87,7 @@ def rebuilt(draw: Draw, method: str, options: dict[str, Any], kind: str, k: int,
 
 
 def _with_one_penalty(S: np.ndarray, k: int, method: str, nonzeros: float) -> Any:
-    """Return the fit with one penalty for all components and about so many nonzeros on average."""
+    """Return the fit with one penalty for all components and about `nonzeros` nonzeros on average."""
     low, high = np.log(1e-7), np.log(0.2)
     nearest: Any = None
     for _ in range(8):
@@ -209,7 +209,7 @@ def _split(path: Path, train_size: int, test_size: int) -> tuple[np.ndarray, ...
 
 
 def classified(draw: Draw, method: str, features: list[int], sizes: list[int], center: bool) -> list[float]:
-    """Return the accuracy (%) of nearest neighbours in so many components; of all pixels without a method."""
+    """Return the accuracy (%) of nearest neighbours in components or, without a method, in all pixels."""
     path = draw.file(FILE)
     noisy, y, new, truth = _split(path, *sizes)
     if not method:

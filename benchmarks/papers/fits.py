@@ -19,7 +19,7 @@ from spcastat.errors import ConvergenceWarning, SpcaError, UnknownOptionError
 
 @dataclass(frozen=True)
 class Call:
-    """What the command line asks for.
+    """The options of the command line.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Call:
     most : int or None
         No cell has more draws than this.
     draws : Draws
-        What was measured, and how the rest is.
+        The draws that were made, and options for making more.
     """
 
     data: Path | None
@@ -65,7 +65,7 @@ def fit(data: Any, k: int, method: str, *, covariance: bool = False, **options: 
 
 
 def fit_or_none(data: Any, k: int, method: str, **options: Any) -> Any:
-    """Return the fit, None if it is refused: in searches for a penalty, which may be too large."""
+    """Return the fit, or None if it is refused, as in searches where a penalty may be too large."""
     try:
         return fit(data, k, method, **options)
     except NoNumbers:
@@ -82,13 +82,13 @@ def reconstruction(result: Any) -> list[float]:
 
 
 def pev_curve(result: Any, steps: Iterable[int]) -> list[float]:
-    """Return the PEV (%) of so many of the first components, for each number in `steps`."""
+    """Return the PEV (%) of the first components, for each number of components in `steps`."""
     curve = 100.0 * result.variance["cumulative PEV"].to_numpy()
     return [float(curve[k - 1]) for k in steps]
 
 
 def counted(values: Iterable[float | None], total: int) -> list[Estimate | None]:
-    """Return printed counts of so many draws with their binomial standard errors."""
+    """Return printed counts out of `total` draws with their binomial standard errors."""
     found: list[Estimate | None] = []
     for value in values:
         q = None if value is None else (value + 1.0) / (total + 2.0)
@@ -98,7 +98,7 @@ def counted(values: Iterable[float | None], total: int) -> list[Estimate | None]
 
 
 def first_reason(cells: Mapping[str, Means | str], names: Iterable[str]) -> str | None:
-    """Return the reason why one of the cells has no numbers, if one has none."""
+    """Return the reason why one of the cells has no numbers, or None if all have numbers."""
     return next((found for name in names if isinstance(found := cells[name], str)), None)
 
 
@@ -115,9 +115,9 @@ def both_supports(V: np.ndarray, truth: np.ndarray) -> bool:
 
 
 def wrong_variables(V: np.ndarray, truth: np.ndarray) -> float:
-    """Return the share of entries that are zero where the truth is not, or the other way round.
+    """Return the share of entries that are zero but nonzero in the truth, or the reverse.
 
-    Components are matched in the order that makes it smaller.
+    Components are matched in the order that gives the smaller share.
     """
     A, B = V != 0, truth != 0
     return float(min(np.mean(A != B), np.mean(A[:, ::-1] != B)))

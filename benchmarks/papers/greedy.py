@@ -88,10 +88,10 @@ def _against(found: Any, X: pd.DataFrame) -> list[float]:
 
 
 def line_searched(draw: Draw, n: int, mu: list[float] | None, block: bool = True) -> list[float]:
-    """Return the same of GPower with the first of 40 halvings of its penalty that gives 45 to 55 nonzeros.
+    """Return the numbers of `synthetic` for GPower; bisection finds a penalty that gives 45 to 55 nonzeros.
 
-    With `mu` one gamma in units of a variance is halved, else one share of each component's own bound;
-    without `block` the penalty of one component after the other. Trials and seconds are of one component.
+    With `mu`, bisection varies one gamma in units of a variance; otherwise, one share of each component's
+    bound; without `block`, the penalty of one component after another. Trials and seconds are per component.
     """
     X = sp.datasets.make_highdim(n, 500, rng=draw.seed)
     trials, begun = 0, time.process_time()
@@ -137,7 +137,7 @@ def _synthetic(call: Call, name: str, n: int, printed: dict[str, Any]) -> Sheet:
         for label, given in searches.items()
     ]
     for label, found in call.measured(name, cells).items():
-        # The printed means have about the errors of ours, of as many draws.
+        # The printed means have about the same errors as ours with the same number of draws.
         errors = np.zeros(7) if isinstance(found, str) else found.error * np.sqrt(found.draws / 200.0)
         shown = printed.get(label.split(", ")[0])
         (count,) = counted([None if shown is None else shown[3]], 200)
@@ -266,7 +266,7 @@ def table_4(call: Call) -> Sheet:
 
 
 def _supports_4(call: Call) -> list[str]:
-    """Return how many printed supports other orders find, and what follows the four printed components."""
+    """Return sentences on printed supports in other orders of variables, and on the fifth component."""
     supports = [[name for name, row in PRINTED_4.items() if row[j]] for j in range(6)]
     times = call.times(20, 200)
     orders = Cell("orders of the variables", permuted, {"supports": supports, "variance": 0.9}, times)

@@ -69,7 +69,7 @@ def figure_3(call: Call) -> Sheet:
 
 @lru_cache(maxsize=1)
 def _nspca(path: Path) -> Any:
-    """Return the NSPCA fit, which gives the others their cardinalities, as for colon."""
+    """Return the NSPCA fit, whose cardinalities the other methods use, as for colon."""
     return fit(_images(path, NONNEGATIVE_IMAGES), NONNEGATIVE, "nspca", **NSPCA)
 
 

@@ -18,9 +18,9 @@ from benchmarks.papers.counting import cells_of, totals
 from benchmarks.papers.verdicts import FINDINGS
 from benchmarks.report import page_of, section_of
 
-#: Where the pictures are: beside the page of the documentation that shows them.
+#: The folder of the pictures, next to the page of the documentation that shows them.
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "papers"
-#: Lines of the papers' own methods are drawn in these colours, thick; the others in grey tones with markers.
+#: Lines of the papers' own methods are thick and coloured; the others are grey, with markers.
 OWN = re.compile(r"BCD|sPCA-OS|SPCO|S1-SPCA|S5-SPCA|Sc-SPCA|RSPCA")
 COLOURS = ("#d1495b", "#00798c", "#8f5bb0")
 MARKERS = "osv^D<>Pp*hX"
@@ -76,7 +76,7 @@ class Panel:
     change : callable or None
         A function of the ordinates.
     printed : mapping
-        Name of a line -> a point of the paper that can be read.
+        Name of a line -> a point that the paper prints.
     log : str
         "", "x", "y" or "xy": axes with a logarithmic scale.
     bars : bool
@@ -107,7 +107,7 @@ class Picture:
 
 
 def _rre(pev: np.ndarray) -> np.ndarray:
-    """Return RRE, the root of 1 - PEV, of PEV in %."""
+    """Return RRE, the root of 1 - PEV, for PEV in %."""
     return np.sqrt(1.0 - pev / 100.0)
 
 
@@ -124,7 +124,7 @@ def _pev_and_rre(
 
 
 def all_pictures() -> tuple[Picture, ...]:
-    """Return the figures of the papers whose data can be had."""
+    """Return the figures of the papers whose data are available."""
     patterns = ["-".join(map(str, pattern)) for pattern in pitprops.PATTERNS]
     table_3 = pitprops.TABLE_3
     pitprops_panels = [
@@ -392,7 +392,7 @@ FEWEST_LABELLED = 3
 
 
 def draw_record(folder: Path = FOLDER) -> Path:
-    """Draw how many printed rows of each paper have each finding, and return the file."""
+    """Draw the number of printed rows with each finding, for each paper, and return the file."""
     colours = ("#1b7f5c", "#6bb392", "#b7dcc8", "#8ab6d6", "#c9c9c9", "#e4e4e4", "#d1495b")
     names = {
         "zhao2015": "block coordinate descent",

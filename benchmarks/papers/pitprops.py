@@ -32,9 +32,9 @@ TABLE_3 = {
     "BCD-SPCA l0": (0.4115, 83.07, 0.4419, 80.47, 0.4419, 80.47),
     "BCD-SPCA l1": (0.4005, 83.50, 0.4343, 81.14, 0.4420, 80.46),
 }
-#: Options of the rows that print tells of, or that reproduce it; BCD is printed from one start.
+#: Options that the paper states, or that reproduce its rows; the paper's BCD has one start.
 OPTIONS: dict[str, dict[str, Any]] = {"BCD-SPCA l0": {"n_init": 1}, "BCD-SPCA l1": {"n_init": 1}}
-#: Other deflations and starts that are tried for the rows that differ.
+#: Other deflations and starts that are tried for rows that differ from the paper.
 DEFLATIONS: dict[str, tuple[str, ...]] = {
     "DSPCA": ("projection", "schur"),
     "EMPCA": ("hotelling", "projection", "schur"),
@@ -117,7 +117,7 @@ def table_3(call: Call) -> Sheet:
 
 
 def _one_program(sheet: Sheet) -> str:
-    """Return how many variants of a method agree with the paper at how many patterns."""
+    """Return a sentence on the variants of each method (deflation, start) that agree at all patterns."""
     said = []
     for label in DEFLATIONS:
         met: dict[str, int] = {}
@@ -138,7 +138,7 @@ def _one_program(sheet: Sheet) -> str:
 
 
 def _random_starts(call: Call, table: str) -> str:
-    """Return what block methods reach from random starts, as their programs draw them."""
+    """Return a sentence on the PEV of block methods from random starts, drawn as in their programs."""
     times = call.times(10, 100)
     said = []
     for label in ("GPower l0,m", "GPower l1,m"):
@@ -191,7 +191,7 @@ CAUSES_3 = [
 ]
 
 
-#: Curves of a method from another start or deflation, with which it has the printed PEV of six components.
+#: Other starts and deflations with which a method has the printed PEV of six components.
 VARIANTS: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
     ("8-5-6-2-3-2", "EMPCA"): ("dense start, schur deflation", {"start": "pca", "deflation": "schur"}),
     ("7-4-4-1-1-1", "EMPCA"): ("dense start, schur deflation", {"start": "pca", "deflation": "schur"}),
@@ -202,7 +202,7 @@ VARIANTS: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
 
 
 def curve(draw: Draw, label: str, pattern: list[int], more: dict[str, Any]) -> list[float]:
-    """Return the PEV (%) of 1, ..., 6 components: of as many fits for methods that fit them together."""
+    """Return the PEV (%) of 1, ..., 6 components, from six fits if the method fits components together."""
     S = sp.datasets.load_pitprops()
     method, options = METHODS[label]
     options = {**options, **OPTIONS.get(label, {}), **more}
@@ -241,7 +241,7 @@ def _curves(pattern: tuple[int, ...]) -> list[Cell]:
 
 
 def _printed_curves(curves: dict[str, np.ndarray], j: int) -> dict[str, np.ndarray]:
-    """Return the curves of competitors that end at the printed PEV; of a method without one, all of its."""
+    """Return the curves of competitors that end at the printed PEV; all curves of a method if none does."""
     by_method: dict[str, dict[str, np.ndarray]] = {}
     for name, values in curves.items():
         label = name.split(" ", 1)[1].split(", ")[0]
@@ -257,7 +257,7 @@ def _printed_curves(curves: dict[str, np.ndarray], j: int) -> dict[str, np.ndarr
 
 
 def _above(best: np.ndarray, others: dict[str, np.ndarray]) -> str:
-    """Return which curves are above `best`, by how much, and where; "" if none is."""
+    """Return, in words, which curves are above `best`, where, and by how much; "" if none is."""
     said = []
     for k, value in enumerate(best):
         name = max(others, key=lambda one, k=k: float(others[one][k]))  # type: ignore[misc]

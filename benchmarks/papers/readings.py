@@ -10,7 +10,7 @@ import spcastat as sp
 from benchmarks.draws import Draw, NoNumbers
 from benchmarks.papers.fits import fit_or_none, nearest_neighbour
 
-#: The nonzero loadings that Table 4 prints: rows X1 to X8, of X9 and X10 only PCA has any.
+#: The nonzero loadings that Table 4 prints for X1 to X8; only PCA has nonzero loadings of X9 and X10.
 PRINTED_4: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "PCA": (
         (-0.0901, -0.0875, -0.0886, -0.0856, 0.4134, 0.3948, 0.3991, 0.4047, 0.3996, 0.3996),
@@ -65,7 +65,7 @@ def printed_hastie(draw: Draw, label: str, noise: float) -> list[float]:
 
 
 def printed_pitprops(label: str) -> list[float]:
-    """Return the CPEV of printed pitprops loadings, brought to unit length."""
+    """Return the CPEV of printed pitprops loadings, scaled to unit length."""
     S = sp.datasets.load_pitprops()
     V = np.zeros((13, 6))
     for j, column in enumerate(PRINTED_PITPROPS[label]):
@@ -77,7 +77,7 @@ def printed_pitprops(label: str) -> list[float]:
 def nearest(
     draw: Draw, method: str, name: str, grid: list[float], target: list[float], options: dict[str, Any]
 ) -> list[float]:
-    """Return the value of an option, common to all components, whose CPEV come nearest, and those CPEV."""
+    """Return the common value of an option whose CPEVs come nearest to `target`, and these CPEVs."""
     S = sp.datasets.load_pitprops()
     best: tuple[float, list[float]] | None = None
     for value in grid:
@@ -94,7 +94,7 @@ def nearest(
 
 
 def neighbours(X: np.ndarray, y: np.ndarray, k: int) -> list[float]:
-    """Return CPEV, then accuracy and its sd from 90 % and from 10 %, of k dense components, in %."""
+    """Return CPEV, accuracy and its sd, learning from 90 % and from 10 %, of k dense components, in %."""
     Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     _, d, Vt = np.linalg.svd(Z, full_matrices=False)
     most, few = (nearest_neighbour(Z @ Vt[:k].T, y, range(20), share) for share in (0.9, 0.1))

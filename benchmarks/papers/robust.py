@@ -43,7 +43,7 @@ _ORDER = (
 )
 PLAIN = {label: METHODS[label][0] for label in _ORDER}
 PLAIN |= {"sPCAgrid": "spcagrid", "PCA": "pca", "PCA-L1": "pca-l1"}
-#: Wrong entries (%) of the one set that Tables 3 (outliers) and 2 (noise) print, as `wrong_variables` counts.
+#: Wrong entries (%) of the loadings printed in Tables 3 (outliers) and 2 (noise), by `wrong_variables`.
 PRINTED_HASTIE: dict[str, tuple[float, float]] = {
     **dict.fromkeys(RSPCA, (0.0, 0.0)),
     "SPCA": (20.0, 10.0),
@@ -62,7 +62,7 @@ PRINTED_HASTIE: dict[str, tuple[float, float]] = {
     "PCA": (60.0, 60.0),
     "PCA-L1": (60.0, 60.0),
 }
-#: Other readings: numbers of nonzeros where the printed loadings have not four each, a start, a scale.
+#: Other readings: the printed numbers of nonzeros if they are not four each, another start, or scaling.
 OTHER_SPARSITY: dict[str, tuple[str, dict[str, Any]]] = {
     "DSPCA, 6 and 4 nonzeros": ("dspca", {"card": [6, 4]}),
     "EMPCA, dense start": ("empca", {"card": 4, "start": "pca"}),
@@ -72,15 +72,15 @@ OTHER_SPARSITY: dict[str, tuple[str, dict[str, Any]]] = {
     "GPower l0,m, 20 nonzeros": ("gpower-l0-block", {"total": 20}),
     "GPower l1,m, 20 and 18 nonzeros": ("gpower-l1-block", {"total": 20}),
 }
-#: Rows whose fit with noise has another number of nonzeros than the fit with outliers, as printed.
+#: Rows whose printed fits with noise and with outliers have different numbers of nonzeros.
 WITH_NOISE: dict[str, dict[str, Any]] = {"GPower l1,m, 20 and 18 nonzeros": {"total": 18}}
-#: Extents of noise (variance) in the curves; outliers go up to 6000.
+#: Variances of the noise in the curves; the variances of outliers go up to 6000.
 NOISES = (1.0, 500.0, 1000.0, 2000.0, 3000.0, 4000.0)
 OUTLIERS = (1.0, 500.0, 1000.0, 2000.0, 4000.0, 6000.0)
 
 
 def line_with_outliers(seed: int) -> pd.DataFrame:
-    """The 50 points of section 3.1: y is noise of variance 0.25, but 7 where x is 1.3 and 1.5."""
+    """Return the 50 points of section 3.1: y is noise of variance 0.25, but 7 at x = 1.3 and 1.5."""
     x = np.arange(-24, 26) / 10
     y = np.random.default_rng(seed).normal(0.0, 0.5, 50)
     y[[37, 39]] = 7.0

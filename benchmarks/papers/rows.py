@@ -7,13 +7,13 @@ import re
 from benchmarks.papers.counting import in_words, totals
 from benchmarks.report import markdown_table, section_of
 
-#: What the page says above the list of the preprint.
+#: The text above the list of the preprint on the page.
 PREPRINT = (
     "The preprint of 2013 (recursive divide and conquer, ReDaC) is the same work: its method is BCD-SPCA, "
     "and its numbers are those of the article. ReDaC is BCD-SPCA l1 in its Table 2 and BCD-NSPCA l0 in "
     "Tables 5 to 7; its numbers are missing in Tables 1, 3 and 4. The tables of the article cover all of it:"
 )
-#: Paper -> item -> the table that remakes it, or in words where it is tested.
+#: Paper -> item -> the table that reproduces it, or the place where it is tested.
 ROWS: dict[str, dict[str, str]] = {
     "zhao2015": {
         "Theorem 1 (u = Ev)": "tests/solvers/test_statements.py::test_scores_are_the_best_factor_of_loadings",

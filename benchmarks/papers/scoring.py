@@ -33,7 +33,7 @@ TABLE_4 = {
 def smallest_card(S: pd.DataFrame, k: int, method: str, least: float) -> tuple[int, Any]:
     """Return the smallest common cardinality with which the adjusted variance reaches a share, and the fit.
 
-    By bisection, as if the variance grew with the cardinality (it nearly does).
+    Bisection assumes that the variance increases with the cardinality, which is nearly true.
     """
     low, high = 0, len(S)
     best = fit(S, k, method, covariance=True, card=high)
@@ -48,9 +48,9 @@ def smallest_card(S: pd.DataFrame, k: int, method: str, least: float) -> tuple[i
 
 
 def pitprops(draw: Draw, method: str, card: list[int] | None, least: float) -> list[float]:
-    """Return CPEV, adjusted variances (%) and nonzeros of six components; without `card` the fewest.
+    """Return CPEV, adjusted variances (%) and nonzeros of six components; without `card`, for the fewest.
 
-    Those of SPCA keep the order in which they are found, as in the paper.
+    Components of SPCA stay in the order in which they are found, as in the paper.
     """
     S = sp.datasets.load_pitprops()
     if card is None:
@@ -157,7 +157,7 @@ def figure_1(call: Call) -> Sheet:
 
 
 def hastie(draw: Draw, method: str, noise: float) -> list[float]:
-    """Return CPEV of one and two components, least-squares share of one, whether both supports are true."""
+    """Return CPEV of one and two components, least-squares share of one, and whether supports are true."""
     X = sp.datasets.make_hastie(500, rng=draw.seed, noise=noise)
     truth = sp.datasets.true_loadings(X).to_numpy()
     found = fit(X, 2, method, **({} if method == "pca" else {"card": 4}))
@@ -220,7 +220,7 @@ CAUSES_4 = [
 
 
 def groups(draw: Draw, mean: float, center: bool, penalty: float | None) -> list[float]:
-    """Return the nonzero first coordinates on the first ten points and the others; whether as printed."""
+    """Return the numbers of nonzero coordinates of the first ten points and of others, whether as printed."""
     rng = np.random.default_rng(draw.seed)
     parts = ((10.0, 1.0), (mean, 3.0), (0.0, np.sqrt(17.0)))
     X = np.vstack([rng.normal(centre, sd, (10, 50)) for centre, sd in parts])
@@ -256,7 +256,7 @@ def figure_2(call: Call) -> Sheet:
 
 
 def points(draw: Draw, penalty: float, which: int) -> list[float]:
-    """Return a coordinate of the thirty points, of means 10, -1 and 0, not centred."""
+    """Return a coordinate of the thirty points, which have means 10, -1 and 0 and are not centred."""
     rng = np.random.default_rng(draw.seed)
     parts = ((10.0, 1.0), (-1.0, 3.0), (0.0, np.sqrt(17.0)))
     X = np.vstack([rng.normal(centre, sd, (10, 50)) for centre, sd in parts])
@@ -346,7 +346,7 @@ def figure_4(call: Call) -> Sheet:
 
 
 def _falling(kind: str, q: int, options: dict[str, Any]) -> dict[str, Any]:
-    """Return what a cell of Figure 4 is given; the penalty is divided by a power of q where it is named."""
+    """Return the arguments of a cell of Figure 4; the penalty is divided by the power of q in `kind`."""
     power = float(kind.partition("/ q^")[2] or 0.0)
     return {"q": q, **options, "penalty": options["penalty"] / q**power}
 

@@ -31,9 +31,9 @@ class Cause:
     ----------
     text : str
     rows : tuple of str
-        What the rows begin with; after a space what they end with.
+        Beginnings of the names of the rows; texts that begin with a space are endings.
     finding : str
-        One of FINDINGS but the first: what follows of the rows.
+        The finding for these rows: one of FINDINGS, except the first.
     """
 
     text: str
@@ -62,14 +62,14 @@ class Sheet:
     causes : list of Cause
         The first that covers a row explains it.
     notes : list of str
-        What else the reader must know.
+        Remarks below the table.
     claims : list of Claim
-        What the paper states of a figure in words; a cause covers a claim by the beginning of its text.
+        Statements of the paper about a figure; a cause covers a claim by the beginning of its text.
     not_judged : tuple of str
         Quantities that are shown, but not judged: seconds of another machine.
     readings : tuple of str
-        What the names of rows end with that are readings of a printed row by a setting which the paper omits:
-        where such a row agrees, the printed row is "with a setting".
+        Endings of the names of rows that read a printed row with a setting which the paper omits: if such a
+        row agrees, the finding on the printed row is "with a setting".
     one_draw : bool
         Whether the paper has one draw, so that the range of ours decides whether it is within chance.
     """
@@ -87,7 +87,7 @@ class Sheet:
     one_draw: bool = False
 
     def add(self, label: str, printed: Sequence[Value], ours: Sequence[Value] | Means | str) -> None:
-        """Add a row; `ours` is a reason where there are no numbers."""
+        """Add a row; `ours` is the reason if there are no numbers."""
         draws = 1
         if isinstance(ours, Means):
             draws, ours = ours.draws, estimates(ours, self.one_draw)
@@ -155,7 +155,7 @@ class Sheet:
         return head, table
 
     def lines(self) -> list[str]:
-        """Return the causes that are needed, numbered, and the notes."""
+        """Return the numbered causes that apply, and the notes."""
         used = {verdict.split(")")[0] for verdict in self.verdicts()}
         causes = [
             f"({number}) {cause.finding}: {cause.text}"
@@ -197,7 +197,7 @@ class Sheet:
 
 
 def estimates(found: Means, ranges: bool = False) -> list[Value]:
-    """Return means with their standard errors, or without where there is one draw; with ranges if asked."""
+    """Return means, with standard errors if there are several draws, and with ranges if `ranges`."""
     values: list[Value] = []
     for j, (mean, error) in enumerate(
         zip(np.atleast_1d(found.mean), np.atleast_1d(found.error), strict=True)

@@ -20,7 +20,7 @@ LABELS = ("S1-SPCA", "Sc-SPCA", "GPower0")
 
 
 def _sparse(n: int, p: int, seed: int) -> scipy.sparse.csr_array:
-    """Return a random matrix of which a fifth is not zero, uniform there."""
+    """Return a random matrix with a fifth of its entries nonzero, and uniformly distributed."""
     rng = np.random.default_rng(seed)
     return scipy.sparse.random_array((n, p), density=0.2, format="csr", rng=rng)
 
@@ -48,7 +48,7 @@ def _power(X: Any, **options: Any) -> tuple[float, float, int]:
 def three(draw: Draw, n: int, p: int, card: int, penalty: float | None = None) -> list[float]:
     """Return the relative variances of the three methods at equal cardinality, then their CPU seconds.
 
-    GPower is timed at a given penalty, where there is one, as in the paper; its variance is that of the card.
+    GPower is timed at the given penalty, if there is one, as in the paper; its variance is for `card`.
     """
     X = _sparse(n, p, draw.seed)
     largest = _largest(X)
@@ -59,7 +59,7 @@ def three(draw: Draw, n: int, p: int, card: int, penalty: float | None = None) -
 
 
 def trade(draw: Draw, p: int, penalty: float, start: str = "column") -> list[float]:
-    """Return GPower's nonzeros at a penalty, and variances and seconds of the three at as many."""
+    """Return GPower's nonzeros at a penalty, and variances and seconds of the three methods with as many."""
     X = _sparse(p, p, draw.seed)
     largest = _largest(X)
     power = _power(X, penalty=penalty, start=start)
@@ -69,7 +69,7 @@ def trade(draw: Draw, p: int, penalty: float, start: str = "column") -> list[flo
 
 
 def digits(draw: Draw, card: int, data: str) -> list[float]:
-    """Return variances and seconds of S5 and GPower at a cardinality, on digits prepared in some way."""
+    """Return variances and seconds of S5 and GPower at a cardinality, on digits with a given preparation."""
     X = prepared(draw, data)[0]
     largest = _largest(X)
     several, power = _greedy(X, card, 5), _power(X, card=card)
@@ -81,7 +81,7 @@ def _both() -> dict[str, int]:
 
 
 def _claim(sheet: Sheet, text: str, first: int, second: int, least: float = 1.0) -> None:
-    """Add a claim that one quantity of every row is at least so large a part of another."""
+    """Add a claim that one quantity of every row is at least `least` times another."""
     rows = [[value_of(one) for one in row[2]] for row in sheet.rows]
     true = sum(row[first] >= least * row[second] for row in rows)
     ratios = [row[first] / row[second] for row in rows]
@@ -112,7 +112,7 @@ def figure_4(call: Call) -> Sheet:
     title = f"random sparse {p} x {p}: variance and time against nonzeros"
     sheet = Sheet("he2010-fig4", title, "penalty", {})
     sheet.quantities = {"nonzeros": 0, **_both()}
-    # Print's gamma is 0.01 max |a_i|^2 / n / sqrt(j), j = 1, ..., 20; ours is in units of max |a_i|^2.
+    # The paper's gamma is 0.01 max |a_i|^2 / n / sqrt(j), j = 1, ..., 20; ours is in units of max |a_i|^2.
     cells = [
         Cell(f"j = {j}{words}", trade, {"p": p, "penalty": 0.01 / math.sqrt(j), "start": start})
         for start, words in (("column", ""), ("pca", ", dense start"))

@@ -194,7 +194,7 @@ def table_2(call: Call) -> Sheet:
     return sheet
 
 
-#: Those of the block methods stand first, whose names begin as others do.
+#: Causes for the block methods come first, since their names begin like the names of other methods.
 CAUSES_2 = [
     Cause(
         "as for GPower l1: with one penalty for both components, 0.23, and a start at the longest column the "
@@ -262,7 +262,7 @@ def table_6(call: Call) -> Sheet:
 def recovered_of(draw: Draw, n: int, sets: int) -> list[float]:
     """Return the share of sets in which BCD-NSPCA l0 finds both loadings: in order, and in any order.
 
-    All sets have one covariance: the eight eigenvectors that the paper does not print are drawn once.
+    All sets have the same covariance matrix: the eight eigenvectors that are not printed are drawn once.
     """
     X = sp.datasets.make_toy(n * sets, rng=draw.seed, nonneg=True)
     truth = np.asarray(X.attrs["loadings"])
@@ -272,7 +272,7 @@ def recovered_of(draw: Draw, n: int, sets: int) -> list[float]:
 
 
 def _one_completion(call: Call, table: str) -> str:
-    """Return what the eigenvectors that are not printed change."""
+    """Return a sentence on the effect of the eigenvectors that are not printed."""
     n, sets, times = 2000, call.times(20, 25), call.times(2, 20)
     cell = Cell("BCD-NSPCA l0, one covariance", recovered_of, {"n": n, "sets": sets}, times)
     found = call.measured(table, [cell])[cell.name]

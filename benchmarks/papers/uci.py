@@ -35,7 +35,7 @@ UCI_FILES = {"segmentation": "uci_segment.csv", "pageblocks": "uci_page_blocks.c
 
 
 def _uci(draw: Draw, name: str) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return variables and classes of one of the sets, cut to the rows that Table 5 counts."""
+    """Return variables and classes of one of the sets, with the number of rows in Table 5."""
     path = draw.file(UCI_FILES.get(name, f"uci_{name}.csv"))
     frame = pd.read_csv(path, na_values="?").dropna()
     if name == "letter":
@@ -47,7 +47,7 @@ def _uci(draw: Draw, name: str) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def classified(draw: Draw, name: str, method: str, least: float, floor: float) -> list[float]:
-    """Return CPEV, accuracy and its sd learning from 90 %, the same from 10 %, components, zeros, in %."""
+    """Return CPEV, accuracy and its sd, learning from 90 % and from 10 %, components, and zeros, in %."""
     X, y = _uci(draw, name)
     pca = fit(X, min(X.shape[1], 10), "pca", scale=True).variance["cumulative adjusted"].to_numpy()
     k = int(np.argmax(pca >= 1.03 * floor)) + 1
@@ -133,7 +133,7 @@ def table_6(call: Call) -> Sheet:
 
 
 def _causes_6(spans: dict[str, Span]) -> list[Cause]:
-    """Return why rows differ; undecidable are those that unpublished settings exceed and fall short of."""
+    """Return the causes; rows are undecidable if unpublished settings give larger and smaller accuracies."""
     unpublished = (
         "number of components, scaling, penalties and the part of the rows to learn from are not printed"
     )
@@ -161,21 +161,21 @@ def _printed_accuracy(label: str) -> float:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a set may have been used: nothing of this is printed.
+    """Settings with which a set may have been analysed; the paper prints none of them.
 
     Attributes
     ----------
     k : int
         The number of components.
     share : float
-        The part of the rows from which the classifier learns.
+        The share of the rows from which the classifier learns.
     scaling : {"z", "min-max"}
     unit_scores : bool
         Whether scores are divided by their standard deviations.
     zeros : float or None
-        The share of zero coordinates of SPCO; None: that with the printed CPEV.
+        The share of zero coordinates of SPCO; None for the share with the printed CPEV.
     of_coordinates : bool
-        Whether the CPEV of SPCO is the variance of its sparse coordinates, not that of its loadings.
+        Whether the CPEV of SPCO is computed from its sparse coordinates rather than its loadings.
     """
 
     k: int
@@ -193,15 +193,15 @@ class Reading:
         return f"k = {self.k}, from {100 * self.share:.0f} %{scaling}{scores}{zeros}{what}"
 
     def methods(self) -> list[str]:
-        """Return the names of the methods that the reading is of."""
+        """Return the names of the methods to which the reading applies."""
         return ["SPCO"] if self.zeros is not None or self.of_coordinates else list(FOUR)
 
     def as_options(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-#: Those with which dense components come nearest to the printed accuracies and shares of variance; of glass
-#: two numbers of components, since no fit of four by SPCA-ZHT has the printed CPEV.
+#: Readings with which dense components come nearest to the printed accuracies and shares of variance; glass
+#: has two numbers of components, since no fit of four components by SPCA-ZHT has the printed CPEV.
 READINGS = {
     "dermatology": (
         Reading(2, share=0.9),
@@ -219,10 +219,10 @@ READINGS = {
 
 
 def as_read(draw: Draw, name: str, method: str, least: float, reading: dict[str, Any]) -> list[float]:
-    """Return CPEV, accuracy and its sd, in %, and k, with the fewest nonzeros in all that reach a share.
+    """Return CPEV, accuracy and its sd, in %, and k, for the fewest nonzeros in total that reach a share.
 
-    Components have equal numbers of them but for the last ones, which may have one fewer. Of the fits with
-    the fewest nonzeros above the share and with one nonzero fewer the nearer one is taken.
+    Components have equal numbers of nonzeros, except that the last ones may have one fewer. If the fit with
+    one nonzero fewer is nearer to the share, it is used instead.
     """
     X, y = _uci(draw, name)
     how = Reading(**reading)
@@ -245,7 +245,7 @@ def _cpev(result: Any, Z: pd.DataFrame) -> float:
 
 
 def _variance_of_coordinates(result: Any, Z: pd.DataFrame) -> float:
-    """Return the share of the variance that the sparse coordinates of SPCO have."""
+    """Return the variance of the sparse coordinates of SPCO as a share of the total variance."""
     coordinates = np.asarray(result.coordinates, dtype=float)
     return float(coordinates.var(axis=0).sum() / Z.to_numpy().var(axis=0).sum())
 
@@ -271,7 +271,7 @@ def _nearest_coordinates(
 ) -> Any:
     """Return the fit of sparse coordinates whose share is nearest to `least`, by bisection of the zeros."""
     low, high, nearest = 0.0, 1.0, None
-    for _ in range(8):  # zeros to .4 %: CPEV moves by less than .5 points
+    for _ in range(8):  # zeros to within .4 %, which changes CPEV by less than .5 points
         zeros = (low + high) / 2.0
         try:
             result = _spco(Z, k, zeros=zeros)
@@ -288,7 +288,7 @@ def _nearest_coordinates(
 
 
 def _nearest_share(S: pd.DataFrame, k: int, method: str, least: float) -> Any:
-    """Return the fit whose adjusted variance is nearest to a share, by bisection of the nonzeros in all."""
+    """Return the fit whose adjusted variance is nearest to a share, by bisection of the total of nonzeros."""
     low, high = k - 1, k * len(S)
     above, below = fit(S, k, method, covariance=True, card=len(S)), None
     while high - low > 1:
@@ -305,7 +305,7 @@ def _nearest_share(S: pd.DataFrame, k: int, method: str, least: float) -> Any:
 
 
 def _other_readings() -> list[Cell]:
-    """Return the fits of each set as `READINGS` has it."""
+    """Return the cells of each set with the settings in `READINGS`."""
     return [
         Cell(
             f"{name} {label}, {reading.in_words()}",
@@ -321,7 +321,7 @@ def _other_readings() -> list[Cell]:
 
 @dataclass(frozen=True)
 class Span:
-    """The accuracies that unpublished settings give while CPEV is the printed one.
+    """The range of accuracies of unpublished settings with the printed CPEV.
 
     Attributes
     ----------
@@ -343,7 +343,7 @@ class Span:
         return f"{self.smallest:.1f} to {self.largest:.1f} % ({settings})"
 
 
-#: Parts of the rows to learn from; of large sets one, with which dense components come near the print.
+#: Shares of the rows to learn from; for large sets only one, which brings dense components near the paper.
 SHARES, SHARES_OF_LARGE, LARGE = (0.05, 0.1, 0.2, 0.9), (0.1,), 5000
 
 
@@ -351,8 +351,8 @@ def span(draw: Draw, name: str, method: str, least: float) -> list[float]:
     """Return the smallest and largest accuracy (%) with CPEV near a share, and the number of settings.
 
     CPEV differs by at most half a point. The settings are two scalings, the three smallest numbers of
-    components of which dense ones reach the share, and several parts of the rows to learn from. NaN, NaN, 0
-    if no fit comes as near.
+    components with which dense PCA reaches the share, and several shares of the rows to learn from. NaN, NaN,
+    0 if no fit has such a CPEV.
     """
     X, y = _uci(draw, name)
     accuracies: list[float] = []
@@ -372,7 +372,7 @@ def span(draw: Draw, name: str, method: str, least: float) -> list[float]:
 
 
 def _spans(call: Call) -> dict[str, Span]:
-    """Return the range of accuracies of each set and method, where some setting has the printed CPEV."""
+    """Return the range of accuracies of each set and method for which a setting has the printed CPEV."""
     cells = [
         Cell(f"{name} {label}, range", span, {"name": name, "method": method, "least": row[0] / 100.0})
         for name in TABLE_6
@@ -387,7 +387,7 @@ def _spans(call: Call) -> dict[str, Span]:
 
 
 def by_components(draw: Draw, name: str, k: int) -> list[float]:
-    """Return what k dense components of a set give."""
+    """Return the numbers of `neighbours` for k dense components of a set."""
     X, y = _uci(draw, name)
     return neighbours(X.to_numpy(), y, k)
 

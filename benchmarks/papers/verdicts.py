@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
-#: What can be found of a printed row, from best to worst.
+#: The possible findings on a printed row, from best to worst.
 REPRODUCED = "reproduced"
 SETTING = "with a setting"
 CHANCE = "within chance"
@@ -30,7 +30,7 @@ RULE = (
     "that agree are within chance. Several readings of one printed row count once, by the best finding. "
     "Seconds of the paper's machine are shown but not judged."
 )
-#: Chance that a row is refused although ours and print are draws of the same.
+#: Probability of rejecting a row although printed numbers and ours have the same distribution.
 LEVEL = 0.05
 #: Numbers above 250 (mean distances of images) agree if they differ by at most this share.
 LARGE, SHARE = 250.0, 0.0025
@@ -38,13 +38,13 @@ LARGE, SHARE = 250.0, 0.0025
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its standard error; the error of one that is not drawn is 0.
+    """A number with its standard error, which is 0 if the number is not simulated.
 
     Attributes
     ----------
     value, error : float
     of : float or None
-        The range of the number: how many sets a count is of. None: 100 of percentages, 1 of other numbers.
+        The range of the number, such as the number of sets for a count. None: 100 for percentages, else 1.
     low, high : float or None
         The smallest and the largest of our draws, if the paper has one draw.
     """
@@ -65,7 +65,7 @@ Value = float | str | Estimate | None
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper states of a figure, what ours show, and whether they show that."""
+    """A statement of the paper about a figure, our result, and whether the result agrees."""
 
     text: str
     ours: str
@@ -75,7 +75,7 @@ class Claim:
 def compare(pairs: Iterable[tuple[Value, Value, int]]) -> str | None:
     """Return REPRODUCED, CHANCE or DIFFERS for printed numbers, ours and their decimals.
 
-    None if the paper has no numbers. A number with three decimals or more is no percentage.
+    None if the paper has no numbers. Numbers with three or more decimals are not percentages.
     """
     printed_pairs = [(p, o, digits) for p, o, digits in pairs if p is not None and o is not None]
     errors = [_error(p, o) for p, o, _ in printed_pairs]
@@ -100,14 +100,14 @@ def compare(pairs: Iterable[tuple[Value, Value, int]]) -> str | None:
 
 
 def tolerance(number: float, digits: int) -> float:
-    """Return by how much a number may differ from a printed one with so many decimals."""
+    """Return how much a number may differ from a printed number with `digits` decimals."""
     if digits > 2:
         return 0.005 + 1e-9
     return max(0.5 + 1e-9, SHARE * abs(number) if abs(number) > LARGE else 0.0)
 
 
 def value_of(number: Value) -> float:
-    """Return the number without its error; 0 where there is none."""
+    """Return the number without its error; 0 if there is no number."""
     return number.value if isinstance(number, Estimate) else float(number or 0.0)
 
 

@@ -66,7 +66,7 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make the tables, print them, and write them if the command line says so."""
+    """Make and print the tables, and write them if ``--write`` is given."""
     parser = command_line("quality", __doc__, TABLES)
     parser.add_argument("--full", action="store_true", help="five seeds, all efforts")
     add_comparison(parser)

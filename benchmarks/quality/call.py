@@ -1,4 +1,4 @@
-"""What the command line of ``python -m benchmarks.quality`` says."""
+"""The options of the command line of ``python -m benchmarks.quality``."""
 
 from __future__ import annotations
 

@@ -23,13 +23,13 @@ DATA = (
     *("pitprops", "wine", "breast cancer", "diabetes", "digits", "communities", "dermatology", "glass"),
     *("segment", "letter", "pendigits", "page blocks", "khan", "alon"),
 )
-#: Cardinalities for every k, and those for one k only.
+#: Cardinalities for every k, and cardinalities for one k only.
 COMMON = (3, 6, 10)
 MIXED = {3: (6, 4, 3), 5: (8, 6, 4, 3, 2)}
 KS = (1, 2, 3, 5)
-#: Seeds from here on are those that look for better values than the best known.
+#: Seeds from this number on are used to look for values better than the best known.
 FURTHER = 1000
-#: A cell is reached when no more than this share of the best known is missing.
+#: A run reaches the best known value if its relative loss is at most this.
 REACHED = 1e-3
 
 
@@ -49,7 +49,7 @@ class Cell:
 
 
 def cells(name: str, p: int) -> Iterator[Cell]:
-    """Yield the cells of a data set with p variables, those with cardinalities below p."""
+    """Yield the cells of a data set with p variables whose cardinalities are below p."""
     for k in KS:
         for card in COMMON:
             if card < p:
@@ -86,10 +86,10 @@ def measured(
     efforts: Iterable[str] = tuple(EFFORTS),
     done: Path | None = None,
 ) -> tuple[list[Run], list[str]]:
-    """Search in all cells, keep what beats the best known; return the runs and what was skipped.
+    """Search in all cells and store values better than the best known; return runs and skipped data sets.
 
-    With a file `done` every run is stored there, and stored runs are not repeated. Quick searches of all data
-    come before the others, thorough ones last.
+    Every run is stored in the file `done`, if there is one, and stored runs are not repeated. Quick searches
+    of all data come first, thorough searches last.
     """
     ran = known.Runs(done)
     keys, skipped = [], []
@@ -110,7 +110,7 @@ def measured(
 
 
 def _of_data(name: str, op: Gram, wanted: list[tuple[int, str, str]], ran: known.Runs) -> list[Key]:
-    """Make the runs of one data set, keep what is better than the best known, and return their keys."""
+    """Make the runs of one data set, store values better than the best known, and return their keys."""
     fresh: dict[str, float] = {}
     keys = []
     for cell in cells(name, op.p):
@@ -182,7 +182,7 @@ def missed(runs: list[Run]) -> Table:
 
 
 def sampled(runs: list[Run], done: Path | None) -> str:
-    """Return a note: which runs these are, and what the best known are the best of."""
+    """Return a note on the runs, and on the origin of the best known values."""
     parts = []
     for effort in EFFORTS:
         some = [r for r in runs if r.effort == effort]
@@ -199,7 +199,7 @@ def sampled(runs: list[Run], done: Path | None) -> str:
 
 
 def search_best(folder: Path | None, seeds: Iterable[int], done: Path | None = None) -> None:
-    """Search thoroughly, seed by seed, for better values than the best known, and keep them."""
+    """Search thoroughly, seed by seed, for values better than the best known, and store them."""
     for seed in seeds:
         earlier = known.load()
         measured(folder, [seed], ["thorough"], done)

@@ -21,8 +21,8 @@ from spcastat.linalg.standardisation import prepare
 from spcastat.search.climbing import PROMISES
 from spcastat.search.sparsest import sparsest
 
-#: Strengths of planted scores, the noise having 1, seeds and shares: the planted loadings themselves keep
-#: 79.6, 79.6, 78.2 and 84.1 percent.
+#: Standard deviations of planted scores (1 for the noise), seeds and shares to keep; the planted loadings
+#: themselves keep 79.6, 79.6, 78.2 and 84.1 percent.
 PLANTED = (
     ("weak", (7.0, 6.0, 5.0), 0, 0.78),
     ("weak", (7.0, 6.0, 5.0), 0, 0.79),
@@ -33,7 +33,7 @@ PLANTED = (
 
 @dataclass(frozen=True)
 class Case:
-    """Data, and a share to keep: `known` contains the fewest nonzeros known, every and total."""
+    """Data and a share to keep; `known` is the fewest nonzeros known, for the promises every and total."""
 
     label: str
     op: Callable[[], Operator]

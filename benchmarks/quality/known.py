@@ -1,4 +1,4 @@
-"""The best known values, in a file whose values only rise, and the runs that were made."""
+"""The best known values, in a file whose values only increase, and the runs that were made."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from benchmarks.report import store_line, stored_lines, timed
 
 FILE = Path(__file__).with_name("best_known.json")
-#: A value must lie above the best known by this share to take its place.
+#: A value replaces the best known value if it is larger by more than this share.
 RISE = 1e-9
 
 
 def load(file: Path = FILE) -> dict[str, float]:
-    """Return key of a cell and objective -> best known share of the total variance."""
+    """Return a mapping: key of a cell and objective -> best known share of the total variance."""
     return json.loads(file.read_text()) if file.exists() else {}
 
 
@@ -32,7 +32,7 @@ def improve(values: dict[str, float], file: Path = FILE) -> int:
 
 
 class Runs:
-    """Runs that were made: what identifies a run -> the value it reached, and its CPU seconds.
+    """The runs that were made: the key of a run -> the value that it reached, and its CPU seconds.
 
     Every run is appended to `file` at once, so that a measurement can be continued later.
     """
@@ -44,7 +44,7 @@ class Runs:
             self.found[tuple(tuple(one) if isinstance(one, list) else one for one in key)] = value, seconds
 
     def measure(self, key: tuple[Any, ...], run: Callable[[], float]) -> tuple[float, float]:
-        """Return value and seconds of a run, which is made unless it is known."""
+        """Return the value and the seconds of a run, which is made unless it is stored."""
         if key not in self.found:
             self.found[key] = timed(run)
             store_line(self.file, [*key, *self.found[key]])

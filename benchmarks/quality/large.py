@@ -20,11 +20,11 @@ from benchmarks.report import Table
 from spcastat.search.climbing import EFFORTS
 
 FILE = Path(__file__).with_name("large_known.json")
-#: The other methods with cardinalities whose objective must not be larger.
+#: Other methods that accept cardinalities; their objective must not be larger.
 CHEAP = ("greedy", "bcd-l0", "empca", "gpower-l0")
-#: Real data whose rows are taken.
+#: Real data sets of which the rows are fitted.
 REAL = ("colon", "khan", "leukemia", "KOS", "NIPS", "mnist")
-#: "data", "data raw" -> "k x card" for wide data; data are standardised but for "raw".
+#: "data" or "data raw" -> "k x card" for wide data; data are standardised unless "raw".
 WIDE = {
     "colon": "5x10 10x20 20x50",
     "colon raw": "10x20 20x50",
@@ -68,7 +68,7 @@ MANY = {
     "autoregressive 300 x 250": "10x10 20x12",
     "expression 100 x 400": "8x12 15x20",
 }
-#: Cells with the two other objectives as well.
+#: Cells that are also run with the two other objectives.
 OTHERS = (("colon", 10, 20), ("KOS", 6, 50), ("weak 400 x 12000", 5, 20), ("communities", 10, 8))
 
 
@@ -78,7 +78,7 @@ WEAK = ("noise", "weak", "autoregressive")
 
 @dataclass(frozen=True)
 class Cell:
-    """k components of `card` nonzeros each; `wide` has rows, the others a covariance matrix."""
+    """A problem: k components of `card` nonzeros each, from rows if `wide`, else a covariance matrix."""
 
     data: str
     k: int
@@ -172,8 +172,8 @@ def measured(
 ) -> known.Runs:
     """Make the runs that are missing, the fastest first, and store values better than the best known.
 
-    The order is that of the efforts, with the other methods after two of them, and within an effort that of
-    the seconds with the last effort. More seeds of the thorough search come last.
+    Runs are in the order of the efforts, with the other methods after the first two efforts. Cells are in the
+    order of their seconds with the previous effort. More seeds of the thorough search come last.
     """
     ran = known.Runs(done)
     for (key, *_), (value, _) in ran.found.items():

@@ -1,7 +1,8 @@
 """Sparse loadings: best known fits of pitprops, and planted loadings.
 
-Planted: 21 variables, each with a loading on one of three components, and some of each component with another
-on the next ("cross-loadings"). Supports are compared with those of sparse weights of the same cardinalities.
+Planted: 21 variables, each with a loading on one of three components; some variables of each component have a
+second loading on the next component ("cross-loadings"). Supports are compared with the supports of sparse
+weights of the same cardinalities.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ PLANTED = (
 
 
 def known(call: Call) -> Table:
-    """Return the shares of pitprops for three seeds, and those of PCA."""
+    """Return the shares of variance of pitprops for three seeds, and for PCA."""
     R = sp.datasets.load_pitprops()
     table = Table(
         "Pitprops, share of the total variance", ["k, card", "seed 0", "seed 1", "seed 2", "PCA", "CPU s"]
@@ -56,7 +57,7 @@ def truth(rng: np.random.Generator, cross: int) -> np.ndarray:
 
 
 def planted(call: Call) -> Table:
-    """Return the overlap of supports with those planted."""
+    """Return the overlap of the supports found with the planted supports."""
     sets = 20
     head = ["loadings", "sparse loadings", "sparse weights", "varimax, cut"]
     table = Table(f"Overlap of supports with those planted (mean F1), {sets} sets", head)

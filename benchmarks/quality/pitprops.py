@@ -26,7 +26,7 @@ PUBLISHED: dict[tuple[tuple[int, ...], str], float] = {
     ((7, 2, 3, 1, 1, 1), "pev"): 80.47,
 }
 OBJECTIVES = {"pev": "PEV", "adjusted": "adjusted variance", "least_squares": "least squares"}
-#: Largest loss of values that equal three printed decimals.
+#: Largest loss that can be due to rounding to three printed decimals.
 ROUNDING = 5e-4
 #: Largest eigenvalue on 1, 2, ..., 13 variables of pitprops.
 PITPROPS = (
@@ -37,7 +37,7 @@ COMMUNITIES = {5: 4.8605481, 10: 8.8236158}
 
 
 def joint(call: Call) -> Table:
-    """Compare the joint search in nine cells with one start and the best known."""
+    """Compare the joint search in nine cells with published and best known values."""
     seeds = range(call.times(1, 5))
     table = Table(
         "Pitprops, six components: joint search",

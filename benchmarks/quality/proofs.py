@@ -73,10 +73,10 @@ def of_adjusted_variance(call: Call) -> Table:
 
 
 def matrix(name: str, folder: Path | None) -> np.ndarray | None:
-    """Return a correlation matrix, None if its file is not in the folder.
+    """Return a correlation matrix, or None if its file is not in the folder.
 
-    "communities" is that of the authors of msPCA, "UCI communities" that of the rows; "noise N", "one factor"
-    and "ratings" are simulated.
+    "communities" is the matrix of the authors of msPCA, "UCI communities" is computed from the rows; "noise
+    N", "one factor" and "ratings" are simulated.
     """
     kind, _, size = name.partition(" ")
     if kind == "noise":

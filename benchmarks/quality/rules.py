@@ -75,7 +75,7 @@ def _disjoint(X: pd.DataFrame, objective: Any) -> str:
 
 
 def _heart(data: pd.DataFrame) -> Iterator[Case]:
-    """Thirteen terms, six of them numbers, in the columns of factor analysis of mixed data."""
+    """Yield cases of factor analysis of mixed data: thirteen terms, six of them numeric."""
     names = [*data.columns[:6], *(name.rsplit("_", 1)[0] for name in data.columns[6:])]
     S = data.T @ data / len(data)
     groups: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
 """Time and memory of fits, compared with the unavoidable work.
 
-Every measurement is made in a new process, where what we compare with runs in turns with the fit.
+Every measurement is made in a new process, in which the fit alternates with the reference.
 """

@@ -52,7 +52,7 @@ def machine() -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make the tables, print them, and write them if the command line says so."""
+    """Make and print the tables, and write them if ``--write`` is given."""
     parser = command_line("speed", __doc__, [*TABLES, *SCALE])
     parser.add_argument("--scale", action="store_true", help="the tables of large data, and no others")
     parser.add_argument("--small", action="store_true", help="shrink the largest data, to try the benchmark")

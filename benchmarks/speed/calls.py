@@ -112,7 +112,7 @@ def wall(statement: str, threads: int | None) -> float | None:
 
 
 def process(call: Call) -> Table:
-    """Pitprops from the start of the interpreter to its end."""
+    """Time a fit of pitprops from the start of the interpreter to its end."""
     times: dict[str, list[float]] = {name: [] for name in STATEMENTS}
     rounds = 3 if call.small else ROUNDS
     for turn in range(rounds + 1):
@@ -195,6 +195,6 @@ def _one_factor(n: int, p: int) -> np.ndarray:
 
 
 def _support(fit: sp.SpcaResult) -> str:
-    """Return whether a component has the planted support."""
+    """Return, as text, whether a component has the planted support."""
     supports = [set(np.flatnonzero(v)) for v in fit.loadings.to_numpy().T]
     return f"planted support {'found' if set(range(10)) in supports else 'missed'}"

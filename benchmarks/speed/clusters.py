@@ -12,9 +12,9 @@ import spcastat as sp
 from benchmarks.report import Table
 from benchmarks.speed.fresh import Call, forget_peak, fresh, resident
 
-#: Rows of a partition hold so many numbers (16 MB).
+#: The rows of a partition contain this many numbers (16 MB).
 NUMBERS = 2_000_000
-#: Groups of variables that go together.
+#: Number of factors, each with its own group of variables.
 GROUPS = 5
 HEAD = [
     "workers",
@@ -34,7 +34,7 @@ COUNTS = (1, 2, 4)
 
 
 def rows_of_a_block(p: int, rows: int, number: int) -> np.ndarray:
-    """Return rows of a few factors; the number of a block is its seed."""
+    """Return the simulated rows of a block, with a few factors; the number of the block is its seed."""
     rng = np.random.default_rng(number)
     X = rng.standard_normal((rows, p))
     factors = rng.standard_normal((rows, GROUPS)) * [3.0, 2.7, 2.4, 2.1, 1.8]
@@ -43,7 +43,7 @@ def rows_of_a_block(p: int, rows: int, number: int) -> np.ndarray:
 
 
 def collection(n: int, p: int, rows: int | None = None) -> Any:
-    """Return a lazy dask data frame of such rows, as many to a partition as have 16 MB, or `rows`."""
+    """Return a lazy dask data frame of simulated rows, with `rows` rows or 16 MB in each partition."""
     import dask.array as da
     import dask.dataframe as dd
 
@@ -55,7 +55,7 @@ def collection(n: int, p: int, rows: int | None = None) -> Any:
 
 
 def cluster(count: int) -> Any:
-    """Return the client of new processes of one thread each, to be closed by ``with``."""
+    """Return the client of new worker processes of one thread each; a ``with`` block closes it."""
     from distributed import Client
 
     warnings.simplefilter("ignore")
@@ -63,13 +63,13 @@ def cluster(count: int) -> Any:
 
 
 def reset_peaks(client: Any) -> float:
-    """Reset the peaks of all workers; return the largest present memory of a worker, in MB."""
+    """Reset the peaks of all workers; return the largest current memory of a worker, in MB."""
     client.run(forget_peak)
     return float(max(client.run(resident).values()))
 
 
 def dense(call: Call) -> Table:
-    """Many rows, computed again by every pass: one pass."""
+    """Fit many rows, which every pass would compute again, by a method that needs one pass."""
     n, p, counts = call.size(10_000_000), 100, COUNTS[:2] if call.small else COUNTS
     found = [fresh(on_dense, threads=1, count=count, n=n, p=p)[0] for count in counts]
     table = Table(f"Clusters: {n:,} x {p}, computed partition by partition, k = 5, card 10, bcd-l0", HEAD)
@@ -84,12 +84,12 @@ def dense(call: Call) -> Table:
 def on_dense(count: int, n: int, p: int) -> dict[str, float]:
     """Fit dense rows on `count` workers."""
     with cluster(count) as client:
-        sp.spca(collection(4000, p), 5, 10, method="bcd-l0")  # everything is imported, here and there
+        sp.spca(collection(4000, p), 5, 10, method="bcd-l0")  # imports are not timed
         return measured(client, collection(n, p), lambda X: sp.spca(X, 5, 10, method="bcd-l0"))
 
 
 def measured(client: Any, X: Any, work: Any) -> dict[str, float]:
-    """Return what `work` on X takes on the workers of a client."""
+    """Return the seconds, bytes, tasks and memory that `work` on X needs on the workers of a client."""
     from distributed.diagnostics.plugin import SchedulerPlugin
 
     class Counted(SchedulerPlugin):  # type: ignore[misc]

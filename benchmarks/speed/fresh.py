@@ -1,7 +1,7 @@
 """Measurements in new processes: seconds and peak memory; rows of tables.
 
-``python -m benchmarks.speed.fresh MODULE FUNCTION ARGUMENTS`` calls one function and prints what it returns,
-as JSON, with the process's own peak.
+``python -m benchmarks.speed.fresh MODULE FUNCTION ARGUMENTS`` calls one function and prints its result, as
+JSON, with the peak memory of the process.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What sets the number of threads of linear algebra.
+#: Environment variables for the number of threads of linear algebra.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 MEGABYTE = 1e6
 
 
 @dataclass(frozen=True)
 class Call:
-    """What the command line asks for.
+    """The options of the command line.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Call:
     threads: int | None = None
 
     def file(self, name: str) -> str | None:
-        """Return the path of a real data set, or None where it is not there."""
+        """Return the path of a real data set, or None if it is missing."""
         path = None if self.data is None else (self.data / name).resolve()
         return str(path) if path is not None and path.exists() else None
 
@@ -61,7 +61,7 @@ def environment(threads: int | None) -> dict[str, str]:
 
 
 class TooLong(Exception):
-    """A measurement was stopped after its time."""
+    """Raised if a measurement was stopped after its time limit."""
 
 
 def fresh(
@@ -72,19 +72,19 @@ def fresh(
     Parameters
     ----------
     function : callable
-        What it returns has a form in JSON.
+        Its result must be representable in JSON.
     threads : int, optional
-        Threads of linear algebra; by default as many as the libraries take by themselves.
+        Threads of linear algebra; by default the libraries decide.
     limit : float, optional
         Seconds after which the process is stopped.
     **given
-        Arguments that have a form in JSON.
+        Arguments, which must be representable in JSON.
 
     Returns
     -------
     result : object
     peak : float
-        The largest resident memory of the process, in MB (NaN where the system does not say).
+        The largest resident memory of the process, in MB (NaN if the system does not report it).
 
     Raises
     ------
@@ -105,7 +105,7 @@ def fresh(
 
 
 def in_turns(rounds: int, **work: Callable[[], Any]) -> dict[str, float]:
-    """Run pieces of work in turns, after one round that does not count; return the median seconds of each."""
+    """Run pieces of work in turns, after a warm-up round; return the median seconds of each."""
     seconds: dict[str, list[float]] = {name: [] for name in work}
     for turn in range(rounds + 1):
         for name, one in work.items():
@@ -117,7 +117,7 @@ def in_turns(rounds: int, **work: Callable[[], Any]) -> dict[str, float]:
 
 
 def resident(field: str = "VmRSS") -> float:
-    """Return the resident memory of this process in MB: now, or with "VmHWM" the most since its start."""
+    """Return the resident memory of this process in MB: current, or the largest so far with "VmHWM"."""
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith(field):
@@ -126,7 +126,7 @@ def resident(field: str = "VmRSS") -> float:
 
 
 def forget_peak() -> bool:
-    """Reset "VmHWM", where the system allows that."""
+    """Reset "VmHWM", and return whether the system allows this."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
@@ -135,7 +135,7 @@ def forget_peak() -> bool:
 
 
 def beyond(work: Callable[[], Any]) -> float:
-    """Return by how many MB the resident memory grows, at most, while `work` runs."""
+    """Return the largest increase in resident memory, in MB, while `work` runs."""
     before = resident()
     if not forget_peak() and resident("VmHWM") > 1.02 * before:
         return float("nan")

@@ -13,7 +13,7 @@ from benchmarks.data import expression
 from benchmarks.report import RESULTS, Table, exponent, section_of, timed
 from benchmarks.speed.fresh import Call, fresh
 
-#: The size from which one at a time is varied: rows, variables, components, nonzeros of each.
+#: The sizes from which one at a time is varied: rows, variables, components, nonzeros of each component.
 CENTRE = {"n": 500, "p": 100, "k": 4, "card": 8}
 #: The values of each size; --small leaves out the largest two.
 VALUES = {

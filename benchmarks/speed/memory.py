@@ -15,7 +15,7 @@ from benchmarks.speed.fresh import HEAD, Call, beyond, figure, fresh, in_turns, 
 
 
 def tall(call: Call) -> Table:
-    """A million rows compared with their cross-products."""
+    """Compare a fit of a million rows with computing their cross-products."""
     n, p = call.size(1_000_000), 200
     times = fresh(tall_times, threads=call.threads, n=n, p=p)[0]
     memory = fresh(tall_memory, threads=call.threads, n=n, p=p)[0]
@@ -47,7 +47,7 @@ def tall_memory(n: int, p: int) -> dict[str, Any]:
 
 
 def centred(X: scipy.sparse.csr_array) -> LinearOperator:
-    """Return X less its column means, as an operator."""
+    """Return X minus its column means, as an operator."""
     n, p = X.shape
     mean = np.asarray(X.mean(axis=0)).ravel()
     Xt = X.T  # CSC: products with it walk over the same memory
@@ -68,7 +68,7 @@ def megabytes(X: scipy.sparse.csr_array) -> float:
 
 
 def kos(call: Call) -> Table:
-    """KOS, or its shape: seconds relative to a truncated SVD, memory relative to the data."""
+    """Compare a fit of KOS, or of simulated counts, with a truncated SVD (seconds) and the data (memory)."""
     path = call.file("text_kos.npz")
     times = fresh(kos_times, threads=call.threads, path=path)[0]
     single = fresh(kos_times, threads=1, path=path)[0]
@@ -114,6 +114,6 @@ def kos_times(path: str | None) -> dict[str, Any]:
 
 def kos_memory(path: str | None) -> dict[str, float]:
     """Return the memory that one fit adds to its data."""
-    sp.spca(_counts(600, 4000), 2, 5, method="bcd-l0")  # on the same route, so that everything is imported
+    sp.spca(_counts(600, 4000), 2, 5, method="bcd-l0")  # the same method, so that everything is imported
     X = _kos(path)
     return {"data": megabytes(X), "beyond": beyond(lambda: sp.spca(X, 6, 50, method="bcd-l0"))}

@@ -16,19 +16,19 @@ from benchmarks.speed.fresh import Call, TooLong, fresh
 from spcastat.errors import ConvergenceWarning
 from spcastat.results.spco import SpcoResult
 
-#: Rows, columns of the data on which every method is timed.
+#: Rows and columns of the data on which every method is timed.
 SHAPES = ((200, 2000), (1000, 200))
 COMPONENTS, CARD = 3, 40
 #: Share of the coordinates that are zero in sparse principal coordinates.
 ZEROS = 0.5
-#: A process with up to three fits is stopped after so many seconds, which other programs share.
+#: Seconds after which a process with up to three fits is stopped; other programs may share this time.
 LIMIT = 600
 #: Method -> its largest number of variables.
 MOST_VARIABLES = {"dspca": 500}
 
 
 def _fit(X: np.ndarray, method: str, controls: str) -> Any:
-    """Return a fit with CARD nonzeros in each component if the method has cardinalities."""
+    """Return a fit, with CARD nonzeros in each component if the method accepts cardinalities."""
     if method == "spco":
         return sp.spco(X, COMPONENTS, zeros=ZEROS)
     given: dict[str, Any] = {"card": CARD} if "card" in controls else {}
@@ -36,7 +36,7 @@ def _fit(X: np.ndarray, method: str, controls: str) -> Any:
 
 
 def _cells(fit: Any, truth: np.ndarray) -> list[str]:
-    """Return PEV, F1 of the supports, nonzeros and status; what does not exist for sparse scores is "-"."""
+    """Return PEV, F1 of the supports, nonzeros and status; "-" if they do not exist for sparse scores."""
     if isinstance(fit, SpcoResult):
         return [f"{100.0 * fit.variance['cumulative CPEV'].iloc[-1]:.2f}", "-", "-", fit.status]
     V = fit.loadings.to_numpy()

@@ -1,4 +1,4 @@
-"""A table larger than the memory that a fit may take, from a Parquet file."""
+"""A table larger than the memory that a fit may use, from a Parquet file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROW_GROUP = 50_000
 
 
 def parquet(call: Call) -> Table:
-    """Five million rows: seconds relative to one bare pass, and the peak of the process."""
+    """Fit five million rows: seconds relative to one bare pass, and the peak memory of the process."""
     n, p = call.size(5_000_000), 100
     table = Table(f"Parquet: {n:,} x {p}, k = 5, card 10", HEAD)
     folder = tempfile.mkdtemp(prefix="speed-")
