@@ -1,7 +1,7 @@
-"""Plots on matplotlib axes: each takes ``ax=``, draws, and returns the Axes.
+"""Plots on matplotlib axes: every function accepts ``ax=``, draws, and returns the Axes.
 
-They draw tables, such as those of other programs; results have methods of the same names. The function with
-the suffix ``_data`` returns the plotted values as a table.
+The functions draw tables, which may come from other programs; results have methods with the same names. The
+function with the suffix ``_data`` returns the plotted values as a table.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # imported on first use, see __getattr__
     from spcastat.plots.slopes import plot_slopes as plot_slopes
     from spcastat.plots.slopes import plot_slopes_data as plot_slopes_data
 
-#: Modules of this package -> what they offer to users, or to reports.
+#: Modules of this package -> names in them for users and for reports.
 _OFFERED = {
     "arrows": ("plot_correlations", "plot_correlations_data"),
     "biplots": ("ARROWS", "BiplotData", "biplot", "biplot_data"),
@@ -95,7 +95,7 @@ __all__ = [
 if not TYPE_CHECKING:  # so that type checkers report names that do not exist
 
     def __getattr__(name: str) -> Any:
-        """Import a function on first use: a fit that draws nothing does not wait for Matplotlib."""
+        """Import a function on first use, so that a fit without plots does not import Matplotlib."""
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         globals()[name] = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -59,15 +59,15 @@ class Description:
 def describe(state: FitState, choice: Any = None) -> Description:
     """Return a paragraph that describes this fit for a methods section, with its references.
 
-    It reports the data and their scaling, the treatment of missing values and weights, the numbers of
-    components and loadings, the method and its objective, the explained variance by its definition, the
+    The paragraph reports the data and their scaling, the treatment of missing values and weights, the numbers
+    of components and loadings, the method and its objective, the explained variance with its definition, the
     results of resampling and of proofs, and the version of the package.
 
     Parameters
     ----------
     choice : Choice, optional
-        The result of `choose`, to report also how the numbers of components and loadings were chosen. It is
-        not needed for the fit of a choice, ``choice.fit``.
+        The result of `choose`. The paragraph then also reports how the numbers of components and loadings
+        were chosen. For ``choice.fit``, the fit of a choice, this argument is not needed.
 
     Returns
     -------
@@ -204,7 +204,7 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 class Text(str):
-    """Text whose repr has its line breaks."""
+    """Text whose repr shows the line breaks."""
 
     __repr__ = str.__str__
 
@@ -220,10 +220,10 @@ def equations(
         Number of decimals; with `raw`, of significant figures.
     raw : bool
         Whether to write the equations in the original units of the data, with the constant due to
-        centring. By default they are in variables centred and scaled as in the fit.
+        centring. By default the variables are centred and scaled as in the fit.
     max_terms : int, optional
-        The largest number of terms to write for a component: those with the largest loadings. The number of
-        the others is given.
+        The largest number of terms of a component; the terms with the largest loadings are written, and the
+        number of omitted terms is given.
     width : int
         Characters per line, 40 or more.
 

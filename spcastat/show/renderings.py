@@ -547,7 +547,7 @@ def _layout(method: str, options: Mapping[str, Any], **own: Any) -> grid.Layout:
 
 
 class Shown(Explained, Unchanging, ABC):
-    """Base of what prints as tables, in a console, in notebooks, and in their exports to PDF and Word."""
+    """Base class of objects that print as tables, in a console, in notebooks, and in exported notebooks."""
 
     @abstractmethod
     def _tables(self, notebook: bool) -> Summary:
@@ -582,8 +582,8 @@ class Summary(Shown):
     r"""Tables with a header as text, HTML, LaTeX, Markdown, Word or Excel files.
 
     A summary prints as text and shows as HTML in notebooks. Results that print as tables derive from it, and
-    write their texts when they are printed or exported. All formats have these options; options of one format
-    only are described there.
+    write their texts when they are printed or exported. All formats have the following options; options for
+    only one format are described with its method.
 
     digits : int, optional
         Decimals of the loadings, 0 to 10; the default is 3. The decimals of all other numbers change by the
@@ -614,7 +614,7 @@ class Summary(Shown):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The tables as data frames by name: for a fit "loadings", p x k, and "variance", k x 8."""
+        """The tables as data frames, by name: for a fit, "loadings" (p x k) and "variance" (k x 8)."""
         return deep_copy(self._frames)
 
     def as_text(
@@ -661,7 +661,7 @@ class Summary(Shown):
         **options
             digits, decimal, full_names, caption, notes: see :class:`Summary`.
         longtable : bool, optional
-            Whether tables may break across pages; by default only tables longer than a page.
+            Whether tables may break across pages; by default, only tables longer than a page may.
         width : int
             The width of the page in characters: 80 for the class ``article``. Wider tables are split.
         """
@@ -698,14 +698,14 @@ class Summary(Shown):
         width: int = 80,
         **options: Unpack[TableOptions],
     ) -> None:
-        """Write a Word file with a caption and real tables, whose headings are repeated on every page.
+        """Write a Word file with a caption and native tables, whose headers are repeated on every page.
 
         This needs an optional dependency: ``pip install 'spcastat[docx]'``.
 
         Parameters
         ----------
         path : str or path
-            Ending in .docx.
+            A name that ends in .docx.
         label : str, optional
             The name of a bookmark at the number of the table, for cross-references in Word.
         **options
@@ -734,7 +734,7 @@ class Summary(Shown):
         Parameters
         ----------
         path : str or path
-            Ending in .xlsx.
+            A name that ends in .xlsx.
 
         Raises
         ------
@@ -750,7 +750,7 @@ class Summary(Shown):
 
 
 class Outcome(Summary):
-    """Base of results whose print is one screen, while `summary()` has all tables."""
+    """Base class of results that print on one screen; `summary()` returns all their tables."""
 
     #: A name for the result in its print.
     _short_name: ClassVar[str] = "result"
