@@ -341,7 +341,7 @@ def _chosen(problem: Relaxed, V: np.ndarray) -> tuple[np.ndarray | None, np.ndar
         variables = np.setdiff1d(variables, singles)
     rows = []
     for c, places, T in zip(problem.cards, problem.supports, supports[problem.m :], strict=False):
-        kept = np.isin(variables, T)  # of one that meets such a variable, a support without it holds the rest
+        kept = np.isin(variables, T)  # other variables replace those of the single components
         kept[np.flatnonzero(~kept)[: c - int(kept.sum())]] = True
         rows.append(int(np.flatnonzero((places == np.flatnonzero(kept)).all(axis=1))[0]))
     return np.sort(singles), np.array(rows, dtype=int)

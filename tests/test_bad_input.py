@@ -263,7 +263,7 @@ def test_a_damaged_block_of_pandas_in_a_parquet_file(tmp_path, block):
 
     table = pyarrow.Table.from_pandas(good()).replace_schema_metadata({b"pandas": block})
     parquet.write_table(table, tmp_path / "rows.parquet")
-    with pytest.raises(errors.FileError, match=r"labels is damaged.*replace_schema_metadata\(None\)"):
+    with pytest.raises(errors.FileError, match=r"are damaged.*replace_schema_metadata\(None\)"):
         sp.spca(str(tmp_path / "rows.parquet"), 2, 2)
 
 

@@ -207,7 +207,7 @@ def bend(draw: Draw, n: int, cards: list[int]) -> list[float]:
 def _table(
     call: Call, name: str, title: str, k: int, rows: dict[str, tuple[Cell, Any]], *, one_draw: bool = False
 ) -> Sheet:
-    """Return a table of sparsity-controlled fits; a printed row lacks |z1'z2| where the paper has none."""
+    """Return a table of sparsity-controlled fits; printed rows lack |z1'z2| if the paper has none."""
     head = {f"card {j + 1}": 0 for j in range(k)} | {"nonzeros": 0, "|z1'z2|": 4, "relative variance": 4}
     sheet = Sheet(name, title, "fit", {**head, "trials": 0, "CPU s": 2}, one_draw=one_draw)
     sheet.not_judged = "trials", "CPU s"

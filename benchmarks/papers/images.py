@@ -35,7 +35,7 @@ NSPCA: dict[str, Any] = {"orthonormality": 0.01, "penalty": 0.0, "max_iter": 100
 
 @lru_cache(maxsize=2)
 def _images(path: Path, each: int) -> np.ndarray:
-    """Return the same number of random training images of each digit, a row each."""
+    """Return the same number of random training images of each digit, one image in each row."""
     stored = np.load(path)
     rng = np.random.default_rng(0)
     rows = [rng.permutation(np.flatnonzero(stored["y"] == digit))[:each] for digit in range(10)]

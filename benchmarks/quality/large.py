@@ -22,7 +22,7 @@ from spcastat.search.climbing import EFFORTS
 FILE = Path(__file__).with_name("large_known.json")
 #: Other methods that accept cardinalities; their objective must not be larger.
 CHEAP = ("greedy", "bcd-l0", "empca", "gpower-l0")
-#: Real data sets of which the rows are fitted.
+#: Real data sets whose rows are fitted.
 REAL = ("colon", "khan", "leukemia", "KOS", "NIPS", "mnist")
 #: "data" or "data raw" -> "k x card" for wide data; data are standardised unless "raw".
 WIDE = {
@@ -144,7 +144,7 @@ def _drawn(kind: str, n: int, p: int) -> Any:
     if kind == "sparse":
         return sparse.random(n, p, 0.01, "csr", rng=rng)
     X = rng.standard_normal((n, p))
-    if kind == "weak":  # twenty overlapping factors, none of which stands out of the noise
+    if kind == "weak":  # twenty overlapping factors, none of which exceeds the noise
         members = rng.random((20, p)) < 0.05
         X += 0.7 * rng.standard_normal((n, 20)) @ (members * rng.choice([-1.0, 1.0], (20, p)))
     elif kind == "autoregressive":

@@ -39,7 +39,7 @@ _COUNTED = re.compile(
 
 
 def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
-    """Warn if a column seems to hold row numbers or identifiers rather than measurements.
+    """Warn if a column seems to contain row numbers or identifiers rather than measurements.
 
     These are columns to which pandas gave a name, such as "Unnamed: 0"; columns with an empty name and
     different whole numbers in all rows; columns whose values increase by exactly one from row to row, unless
@@ -115,7 +115,7 @@ MISSING_CODES = (-9999.0, -999.0, -99.0, 99.0, 999.0, 9999.0, 99999.0)
 
 
 def warn_of_missing_codes(matrix: Any, columns: pd.Index) -> None:
-    """Warn if a column holds a number such as 999 that is far from its other values.
+    """Warn if a column contains a number such as 999 that is far from its other values.
 
     The number must be the smallest or largest value of the column. There must be at least three other values,
     and the distance from the nearest of them must exceed their range.
@@ -172,7 +172,7 @@ _HINTS = {
 def kind_of(column: pd.Series) -> str:
     """Return ``"number"``, ``"levels"``, ``"object"``, ``"complex"`` or ``"other"`` for a column.
 
-    Booleans are numbers. An object column that holds only text (and missing values) has levels.
+    Booleans are numbers. An object column that contains only text (and missing values) has levels.
     """
     dtype: Any = column.dtype
     if isinstance(dtype, pd.SparseDtype):
@@ -200,7 +200,7 @@ def _about_text(name: str, column: pd.Series) -> str | None:
     numbers = pd.to_numeric(values.astype(str), errors="coerce").notna()
     if numbers.any() and not numbers.all():
         value = values[~numbers].iloc[0]
-        return f"{name} holds {shown(value)} among numbers: correct it, or mark it as missing"
+        return f"{name} contains {shown(value)} among numbers: correct it, or mark it as missing"
     if all(re.fullmatch(r"\s*[+-]?\d[\d.,]*\s*", str(value)) for value in values.head(20)):
         example = shown(values.iloc[0])
         way = (
@@ -319,7 +319,7 @@ def rounding(name: str, value: Any) -> errors.ColumnTypeError:
 
 
 def refuse(frame: pd.DataFrame, bad: Mapping[int, str], new: bool = False) -> None:
-    """Raise ColumnTypeError for columns that do not hold numbers.
+    """Raise ColumnTypeError for columns that do not contain numbers.
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str], new: bool = False) -> No
     if about is not None:
         hints = [about] if list(bad.values()) == ["levels"] else [about, *hints]
     if any(UNNAMED.fullmatch(str(label)) for label, _, _ in columns):
-        hints.insert(0, "a column without a name usually holds row labels: pd.read_csv(path, index_col=0)")
+        hints.insert(0, "a column without a name usually contains row labels: pd.read_csv(path, index_col=0)")
     if len(bad) == frame.shape[1]:
         raise errors.ColumnTypeError(
             f"The data have no numeric column at all: {text}. One column must contain real numbers; "
@@ -387,7 +387,7 @@ def frame_values(frame: Any, role: str) -> np.ndarray:
     ShapeError
         If `frame` is not a data frame with rows and columns.
     ColumnTypeError
-        If a column does not hold real numbers.
+        If a column does not contain real numbers.
     """
     if not isinstance(frame, pd.DataFrame) or 0 in frame.shape:
         size = f" and shape {frame.shape}" if isinstance(frame, pd.DataFrame) else ""
@@ -399,7 +399,7 @@ def frame_values(frame: Any, role: str) -> np.ndarray:
 
 
 def require_numbers(frame: pd.DataFrame, positions: Iterable[int] | None = None, new: bool = False) -> None:
-    """Raise ColumnTypeError unless the columns at `positions`, by default all, hold real numbers.
+    """Raise ColumnTypeError unless the columns at `positions`, by default all, contain real numbers.
 
     If `new`, the message is about new rows for a fit.
     """
@@ -418,7 +418,7 @@ def require_rows(n: int, dropped: int = 0) -> None:
 
 
 def require_finite(matrix: Any, columns: pd.Index) -> None:
-    """Raise InfiniteValuesError if `matrix`, dense or sparse of shape (n, p), holds infinite values."""
+    """Raise InfiniteValuesError if `matrix`, dense or sparse of shape (n, p), contains infinite values."""
     rows, places = _entries(matrix, np.isinf)
     if len(rows):
         raise errors.InfiniteValuesError(
@@ -575,8 +575,9 @@ def aligned(
     role : str
         Name of the labelled things in messages, in the plural: "rows".
     part : bool
-        Whether `labels` may be a subset of those of `values`, such as the rows that a fit kept. If `values`
-        have the default labels 0, 1, ..., n - 1 and share none of `labels`, they are matched by position.
+        Whether `values` may have more labels than `labels`, e.g. also for rows that a fit dropped. If
+        `values` have the default labels 0, 1, ..., n - 1 and share none of `labels`, they are matched by
+        position.
     error : type
         The type of the error.
 

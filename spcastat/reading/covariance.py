@@ -48,8 +48,8 @@ def read_covariance(
     S : DataFrame, ndarray, polars or pyarrow table of shape (p, p)
         Symmetric up to 1e-8 of its largest absolute entry (1e-5 in single precision), and positive
         semidefinite: no eigenvalue below -1e-8 times the largest. The rows of a DataFrame must have the
-        labels of its columns, in the same order; those of a polars or pyarrow table have no labels, and are
-        in the order of the columns. The columns of an array are called x1, ..., xp. A Covariance
+        labels of its columns, in the same order; the rows of a polars or pyarrow table have no labels, and
+        must be in the order of the columns. The columns of an array are called x1, ..., xp. A Covariance
         that this function returned is not checked again.
     n_obs : int, optional
         The number of rows that the matrix was computed from, at least 2.
@@ -70,7 +70,7 @@ def read_covariance(
     CovarianceError
         If `S` is not a covariance matrix.
     ColumnTypeError, DuplicateNamesError
-        If `S` does not hold real numbers, or labels are repeated.
+        If `S` does not contain real numbers, or labels are repeated.
     OptionError
         If `n_obs` is not a whole number of 2 or more.
     WeightsError
@@ -128,7 +128,7 @@ def _known_of(S: Any) -> dict[str, Any]:
 
 
 def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndarray:
-    """Return the nearest semidefinite matrix with the variances of S; add to `about` what changed."""
+    """Return the nearest semidefinite matrix with the variances of S; record the changes in `about`."""
     variances = np.diag(S)
     if variances.min() <= 0.0:
         j = int(variances.argmin())

@@ -236,7 +236,7 @@ def take_labels(
     used : bool
         Whether the column stays in the table, because a formula uses it.
     in_order : bool
-        Whether labels without categories are sorted, if they can be, as plots do.
+        Whether labels without categories are sorted, if possible, as in plots.
 
     Returns
     -------
@@ -428,7 +428,7 @@ class Spec:
     context : Mapping or None
         The names that the formula uses in addition to the columns.
     inputs : Mapping or None
-        The columns that `model_spec` reads -> their levels if they hold text or categories, None otherwise.
+        The columns that `model_spec` reads -> their levels if they contain text or categories, else None.
     partial : Partial or None
         The covariates that the columns are adjusted for.
     whole : pandas.Index or None
@@ -452,7 +452,7 @@ class Spec:
 
     @property
     def required_columns(self) -> list[Hashable]:
-        """The columns of a frame that are read, including those of the covariates."""
+        """The columns of a frame that are read for the variables and the covariates."""
         inputs = list(self.columns if self.inputs is None else self.inputs)
         return (
             inputs
@@ -482,7 +482,7 @@ class Partial:
     Attributes
     ----------
     spec : Spec
-        How raw data become the q columns of the covariates.
+        How raw data are converted to the q columns of the covariates.
     regression : Regression
     """
 
@@ -499,7 +499,7 @@ class Partial:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A table of real numbers with its labels. All are finite, apart from missing values if `na` allows them.
+    """A labelled table of real numbers, all of which are finite, except missing values that `na` allows.
 
     Attributes
     ----------

@@ -67,7 +67,7 @@ CONTRASTS = ("contr", "Treatment", "Poly", "Sum", "Helmert", "Diff")
 LARGEST_ROOT = 1000
 #: Largest degree and df of a polynomial or spline.
 LARGEST_DEGREE = 100
-#: Largest number of terms, including repeated ones, and of columns, in addition to those of the data.
+#: Largest number of terms (including repeated ones) and of columns, in addition to the columns of the data.
 MOST_TERMS = 100_000
 #: Largest exponent of numbers, and of sets of terms as in ``(a + b)**2``: larger powers take too long.
 LARGEST_EXPONENT = 100
@@ -456,7 +456,7 @@ def _resolve(
     names: dict[str, int],
     context: Mapping[str, Any],
 ) -> Parsed:
-    """Expand the terms of one side of the bar, where ``.`` stands for `columns`, and find what they read."""
+    """Expand the terms of one side of the bar (``.`` stands for `columns`), and find the names they read."""
     lookups: dict[str, int] = {}
     used: dict[str, int] = {}
     constants: dict[str, Any] = Closed() if isinstance(context, Closed) else {}
@@ -548,7 +548,7 @@ class Inputs:
         Raises
         ------
         InfiniteValuesError
-            If a column of numbers holds infinite values.
+            If a column of numbers contains infinite values.
         MissingValuesError
             If values are missing and `na` is ``"raise"``.
         """
@@ -571,7 +571,7 @@ class Inputs:
         """Return a copy of the columns, or of those `names`, with types that formulaic understands.
 
         They must have no missing values. Booleans become 0 and 1, text becomes objects, unused
-        categories are removed, and categories such as intervals become text, which files can hold.
+        categories are removed, and categories such as intervals become text, which files can store.
         """
         columns: dict[Any, Any] = {}
         for name in self.used if names is None else names:

@@ -153,7 +153,7 @@ def open_table(data: Any) -> InputTable:
     ShapeError
         If the data are not two-dimensional or have no columns.
     ColumnTypeError
-        For an array that does not hold real numbers (columns of data frames are not checked here).
+        For an array that does not contain real numbers (columns of data frames are not checked here).
     SparseStructureError
         For sparse data with invalid structure, e.g. indices out of range.
     """
@@ -190,7 +190,7 @@ def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -
     """Return the columns of `frame` at `positions`, by default all, as one array of shape (n, p).
 
     It is float32 if every column is, and float64 otherwise; missing values are NaN. It may share the memory
-    of the frame. Raises ColumnTypeError if a column does not hold real numbers.
+    of the frame. Raises ColumnTypeError if a column does not contain real numbers.
     """
     columns = frame
     if positions is not None and list(positions) != list(range(frame.shape[1])):
@@ -205,7 +205,7 @@ def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -
 
 
 def numbers(table: InputTable) -> Any:
-    """Return the matrix of a table; raise ColumnTypeError if a column does not hold real numbers."""
+    """Return the matrix of a table; raise ColumnTypeError if a column does not contain real numbers."""
     if not isinstance(table.values, pd.DataFrame):
         return table.values
     frame: Any = table.values
@@ -252,7 +252,7 @@ def _refuse_dtype(dtype: np.dtype, noun: str) -> None:
         )
     hint = {
         "c": "take its real or imaginary part",
-        "O": "if it holds numbers, convert it with data.astype(float); otherwise use a DataFrame",
+        "O": "if it contains numbers, convert it with data.astype(float); otherwise use a DataFrame",
     }.get(dtype.kind, "leave out the columns without numbers, or use a DataFrame")
     raise errors.ColumnTypeError(f"{noun} of dtype {dtype} was given; it must contain real numbers: {hint}.")
 
@@ -408,7 +408,7 @@ def take_weights(table: InputTable, weights: Any) -> tuple[InputTable, Any]:
     Raises
     ------
     WeightsError
-        If there is no such column, or it does not hold real numbers.
+        If there is no such column, or it does not contain real numbers.
     ShapeError
         If there is no other column.
     """
@@ -454,7 +454,7 @@ _UNNAMED_LEVELS = re.compile(r"__index_level_\d+__")
 
 
 class StoredIndex:
-    """Find the columns that hold the row labels of the stored data frame.
+    """Find the columns that contain the row labels of the stored data frame.
 
     pandas writes an index as columns and lists them in the metadata of the schema. If a library such as
     polars has dropped the metadata, columns called ``__index_level_0__`` and so on are recognised by their
@@ -603,7 +603,7 @@ def in_library_of(data: Any, frame: pd.DataFrame) -> Any:
 
 
 def with_columns(data: Any, frame: pd.DataFrame, names: list[str]) -> Any:
-    """Return `data` with the columns `names` of `frame` as well, in the library of `data`.
+    """Return `data` with the additional columns `names` of `frame`, in the library of `data`.
 
     Parameters
     ----------

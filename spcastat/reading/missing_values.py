@@ -66,7 +66,7 @@ class PpcaModel:
     mean : ndarray of shape (p,)
         In the units of the data.
     scale : ndarray of shape (p,)
-        The model holds for the columns divided by these.
+        The model describes the columns divided by these numbers.
     loadings : ndarray of shape (p, q)
         W, for the divided columns.
     sigma2 : float
@@ -214,7 +214,7 @@ def outers(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class EmMoments:
-    """Moments of rows with missing values, with the model that they come from.
+    """Moments of rows with missing values, and the model from which they are computed.
 
     Attributes
     ----------
@@ -515,7 +515,7 @@ def require_measured(
 def varies(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return a mask, shape (p,), of the columns that have two different values in rows of positive weight.
 
-    X has shape (n, p), with NaN for missing values. Values that differ only by rounding are not different.
+    X has shape (n, p), with NaN for missing values. Values that differ only by rounding count as equal.
     """
     measured = ~np.isnan(X)
     if weights is not None:

@@ -224,7 +224,7 @@ def factor(data: Any, *, levels: Any = None, spans_intercept: bool = True) -> An
 
 
 def require_levels(data: Any, levels: Any) -> None:
-    """Raise UnknownLevels if `data` hold values that are not among `levels`."""
+    """Raise UnknownLevels if `data` contain values that are not among `levels`."""
     unknown = set(pd.unique(pd.Series(getattr(data, "__wrapped__", data)))).difference(levels)
     if unknown:
         raise UnknownLevels(str(unknown))
@@ -308,7 +308,7 @@ def learnt(
     -------
     matrix : ndarray of shape (n, p)
     spec : Spec
-        How new data become these columns.
+        How new data are converted to these columns.
 
     Raises
     ------
@@ -654,7 +654,7 @@ def evaluate_with_gaps(
     Returns
     -------
     matrix : ndarray of shape (n, p)
-        NaN where a term is missing.
+        NaN for rows in which a term is missing.
     names : list of str
     model : FormulaModel
         The terms with the states of their factors.

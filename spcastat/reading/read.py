@@ -375,7 +375,7 @@ def _find(labels: Iterable[Any], columns: pd.Index, spec: Spec) -> list[int]:
 
 
 def _by_text(columns: pd.Index) -> dict[Any, int]:
-    """Return name -> position of columns whose names a file holds as text, such as dates and bytes."""
+    """Return name -> position of columns whose names files store as text, such as dates and bytes."""
     texts = [stored_name(name) for name in columns]
     counts = Counter(texts)
     return {text: position for position, text in enumerate(texts) if counts[text] == 1}
@@ -570,7 +570,9 @@ def _rows(
 
 
 class FoldedTerms:
-    """Read subsets of the rows in the same way as all rows, for cross-validation; picklable if its context is.
+    """Read subsets of the rows in the same way as all rows, for cross-validation.
+
+    An instance can be pickled if its context can be pickled.
 
     The columns of held-out rows are computed with terms that were learned from the other rows only.
 
@@ -647,7 +649,7 @@ class FoldedTerms:
         (Y, Y_out), (Z, Z_out) = parts
         regression = regress(Y, Z, weights[0], self.spec.columns, part=True)
         adjusted = regression.residuals(Y, Z)
-        adjusted[:, regression.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
+        adjusted[:, regression.shares == 1.0] = 0.0  # exact zeros, so that these columns are constant
         return adjusted, regression.residuals(Y_out, Z_out)
 
 
@@ -678,7 +680,7 @@ def learnt_again(
         Z, covariate_mask = learnt_again(spec.partial.spec, table, weights, na)
         regression = regress(Y, Z, weights, spec.columns, part=True)
         adjusted = regression.residuals(Y, Z)
-        adjusted[:, regression.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
+        adjusted[:, regression.shares == 1.0] = 0.0  # exact zeros, so that these columns are constant
         return adjusted, replace(own_mask, partial=Partial(covariate_mask, regression))
     if spec.model_spec is None:
         return np.asarray(replay_table(spec, table, na)[0], dtype=float), spec
@@ -710,7 +712,7 @@ def matrix_kind(data: Any, unlabelled: bool = False) -> str:
         A data frame with equal row and column labels, perhaps with one triangle only; or an array, a sparse
         matrix, or any data frame, if `unlabelled`. Anything else gives "".
     unlabelled : bool
-        Whether to look at an array, or at a data frame whose rows have no labels of their own.
+        Whether to examine an array, or a data frame whose rows have no labels of their own.
     """
     data = as_pandas(data)
     framed = isinstance(data, pd.DataFrame)

@@ -148,8 +148,8 @@ _SHORTEST = str(2**53 + 1)
 class TextTable:
     """A table in a text file. Every line is checked when the file is opened.
 
-    A first column without a name holds the row labels, as pandas and R write them. Labels are text, so that
-    007 stays 007. Empty lines are skipped.
+    A first column without a name contains the row labels, as pandas and R write them. Labels are text, so
+    that 007 stays 007. Empty lines are skipped.
 
     Parameters
     ----------
@@ -510,7 +510,7 @@ def _is_rounded(cell: str) -> bool:
 
 
 def _is_blank(record: Sequence[str]) -> bool:
-    """Whether a line holds only spaces; a pair of quotation marks is a field."""
+    """Whether a line contains only spaces; a pair of quotation marks is a field."""
     return not record or (len(record) == 1 and bool(record[0]) and not record[0].strip(" \t"))
 
 
@@ -548,7 +548,7 @@ def read_labelled(path: str | os.PathLike[str]) -> pd.DataFrame:
 def read_codes(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, Labels]:
     """Return the rows of a file of SPSS or Stata with numbers in place of labels, and the labels.
 
-    Values that the file declares missing are NaN, and so are empty texts.
+    Values that the file declares missing are NaN, and so are empty strings.
 
     Raises
     ------
@@ -602,8 +602,8 @@ def with_labels(
 ) -> pd.DataFrame:
     """Return a frame whose columns with labels are ordered categories, in the order of their numbers.
 
-    Labels that do not occur are left out. A column none of whose values has a label (such as an age, of which
-    only codes of missing values have labels) stays a column of numbers.
+    Labels that do not occur are left out. A column stays numeric if none of its values has a label, such as
+    an age with labels only for codes of missing values.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class Tally:
         self.weight += tally.weight
 
     def counts(self) -> str:
-        """Return the number of rows read for messages: ``"30 rows (2 dropped)"``."""
+        """Return the number of rows read, for messages: ``"30 rows (2 dropped)"``."""
         dropped = f" ({self.dropped} dropped)" if self.dropped else ""
         return plural(self.rows + self.dropped, "row") + dropped
 
@@ -329,8 +329,8 @@ def spec_of(chunk: Any, reading: ReadOptions = DEFAULT_OPTIONS, name: str = "the
     """
     if reading.categorical == "dummy":
         raise errors.OptionError(
-            "categorical='dummy' was given for a stream of chunks: the levels would be those of its first "
-            "chunk. Make the 0/1 columns in every chunk, e.g. (chunk['c'] == 'a').astype(float), or use "
+            "categorical='dummy' was given for a stream of chunks: only the levels in the first chunk would "
+            "be known. Make the 0/1 columns in every chunk, e.g. (chunk['c'] == 'a').astype(float), or use "
             "dask.dataframe.get_dummies(df)."
         )
     if reading.codes:
@@ -476,7 +476,7 @@ def _require_columns(spec: Spec, table: InputTable) -> None:
 
 
 def _require_numbers(table: InputTable, positions: Iterable[int]) -> None:
-    """Raise ColumnTypeError unless the columns at `positions` hold real numbers."""
+    """Raise ColumnTypeError unless the columns at `positions` contain real numbers."""
     if isinstance(table.values, pd.DataFrame):
         require_numbers(table.values, positions)
     else:

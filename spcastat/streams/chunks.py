@@ -55,7 +55,7 @@ class Chunks:
     total : int or None
         Number of rows, if it is known without reading them.
     files : sequence of paths
-        Files and folders that hold the rows.
+        Files and folders that contain the rows.
     article : str
         The article before the title in names of chunks.
     parts : sequence of Chunks
@@ -538,8 +538,8 @@ def of_dataset(data: Any) -> Chunks:
     total = int(data.count_rows()) if in_parquet else None  # counting rows in other formats would need a pass
 
     def batches(names: list[str] | None, size: int) -> Iterable[Any]:
-        # Read little ahead, since batches that wait are in memory. With pyarrow's defaults, datasets also
-        # keep what they read of all row groups until the end.
+        # Read few batches ahead, since waiting batches use memory. With pyarrow's defaults, datasets also
+        # keep all row groups that they have read until the end.
         readahead: dict[str, Any] = {"batch_readahead": 1, "fragment_readahead": 1}
         if in_parquet:
             from pyarrow.dataset import ParquetFragmentScanOptions

@@ -146,7 +146,7 @@ def test_saved_fits_are_drawn(capsys, tmp_path):
     ("options", "message"),
     [
         (["biplt", "pitprops", "--k", "2"], "Did you mean 'biplot'?"),
-        (["screeplot", "pitprops"], "--k is needed"),
+        (["screeplot", "pitprops"], "--k, the number of components, is needed"),
         (["screeplot", "pitprops", "--k", "2", "--labels"], "screeplot has no option labels; it has"),
         (["screeplot", "pitprops", "--k", "2", "--set", "kin=bar"], "Did you mean 'kind'?"),
         (["bootstrap", "pitprops", "--k", "2"], "give --bootstrap as well"),

@@ -163,7 +163,7 @@ def test_terms_of_a_rising_column_and_of_levels(term):
 
 def test_options_that_streams_do_not_have():
     raises(
-        errors.OptionError, "levels would be those of its first", HALVES, formula="~ a", categorical="dummy"
+        errors.OptionError, "levels in the first chunk would be", HALVES, formula="~ a", categorical="dummy"
     )
     raises(errors.NoRowsError, "needs rows in memory", HALVES, method="rspca-l0")
     raises(errors.FormulaError, "have no names", [FRAME.to_numpy()], formula="~ a")
