@@ -41,7 +41,7 @@ _COUNTED = re.compile(
 def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     """Warn if a column seems to contain row numbers or identifiers rather than measurements.
 
-    These are columns to which pandas gave a name, such as "Unnamed: 0"; columns with an empty name and
+    The warning names columns with a name from pandas, such as "Unnamed: 0"; columns with an empty name and
     different whole numbers in all rows; columns whose values increase by exactly one from row to row, unless
     the name suggests a time or a rank; columns of increasing whole numbers with the name of an identifier;
     and columns of repeated whole numbers with a name such as "subject", if the rows are sorted by them or
@@ -123,7 +123,7 @@ def warn_of_missing_codes(matrix: Any, columns: pd.Index) -> None:
     Parameters
     ----------
     matrix : ndarray of shape (n, p), or sparse array, which is not examined
-        It may have NaN.
+        It may contain NaN.
     columns : pandas.Index of length p
 
     Warns
@@ -220,7 +220,7 @@ def _holds_numbers(values: pd.Series) -> bool:
 
 def kinds_of(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> dict[int, str]:
     """Return the kinds of the columns at `positions`, by default all; see :func:`kind_of`."""
-    # Columns of a dtype with numbers need not be looked at again; columns of objects have to be read.
+    # A numeric dtype is examined once; other columns are examined one by one.
     dtypes = list(frame.dtypes)
     numeric: set[Any] = set()
     kinds = {}
@@ -237,7 +237,7 @@ _LONG_WHOLE = re.compile(r"\s*[+-]?\d{16,}(?:\.0*)?\s*", re.ASCII)
 
 
 def rounded_in(column: pd.Series) -> Any:
-    """Return the first whole number of a column, also in text, that float64 would round; None without one."""
+    """Return the first whole number of a column, also in text, that float64 would round, or None."""
     dtype: Any = column.dtype
     if isinstance(dtype, pd.SparseDtype):
         return first_rounded(np.asarray(column.array.sp_values))
@@ -327,7 +327,7 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str], new: bool = False) -> No
     bad : mapping of int to str
         Positions and kinds of the columns in question; no error is raised if there are none.
     new : bool
-        Whether these are new rows for a fit, which needs the columns.
+        Whether the rows are new rows for a fit that needs these columns.
     """
     if not bad:
         return
@@ -380,7 +380,7 @@ def frame_values(frame: Any, role: str) -> np.ndarray:
     ----------
     frame : DataFrame
     role : str
-        Name of the values in messages, in the plural.
+        Plural noun for the values in messages.
 
     Raises
     ------
@@ -472,7 +472,7 @@ LEAVE_OUT_COLUMNS = (
 def raise_missing(values: int, rows: int, n: int, columns: pd.Index, empty: int = 0) -> None:
     """Raise MissingValuesError that reports the numbers of missing values and of rows with them.
 
-    `empty` of the rows have no value in these columns.
+    `empty` is the number of rows without any value in these columns.
     """
     way = (
         f"{LEAVE_OUT_ROWS}, na='em' to estimate from all measured values, or na='pairwise' "
@@ -573,7 +573,7 @@ def aligned(
     option : str
         The name of the argument, for messages.
     role : str
-        Name of the labelled things in messages, in the plural: "rows".
+        Plural noun for the labelled items in messages, such as "rows".
     part : bool
         Whether `values` may have more labels than `labels`, e.g. also for rows that a fit dropped. If
         `values` have the default labels 0, 1, ..., n - 1 and share none of `labels`, they are matched by
@@ -659,7 +659,7 @@ def real_array(values: Any) -> np.ndarray | None:
 def rows_of(values: Any, role: str, k: int, fewer: int = 0) -> np.ndarray:
     """Return an array of shape (n, k), or (n, fewer), of finite real numbers, or raise ShapeError.
 
-    `role` is the name of the rows in messages, in the plural.
+    `role` is the plural noun for the rows in messages.
     """
     numbers = real_array(values)
     if numbers is None or not np.isfinite(numbers).all():
@@ -683,7 +683,7 @@ def suspicious(matrix: Any) -> bool:
 
 
 def _entries(matrix: Any, test: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and columns of the stored entries that pass `test`."""
+    """Return the row and column numbers of the stored entries that pass `test`."""
     if is_sparse(matrix):
         entries = np.flatnonzero(test(matrix.data))
         inner = matrix.indices[entries]

@@ -119,7 +119,7 @@ def _validated(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[
 
 
 def _known_of(S: Any) -> dict[str, Any]:
-    """Return what `spcastat.correlation` stored with a matrix: its kind and the numbers of rows."""
+    """Return the facts that `spcastat.correlation` stored with a matrix: its kind and numbers of rows."""
     attrs = S.attrs.get("spcastat") if isinstance(S, pd.DataFrame) else None
     if not isinstance(attrs, dict) or not isinstance(attrs.get("kind"), str):
         return {}
@@ -153,7 +153,7 @@ def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndar
     return matrix
 
 
-#: What a square symmetric table may be.
+#: The two kinds of square symmetric tables.
 MATRIX, DISTANCE_MATRIX = "a covariance or correlation matrix", "a matrix of distances"
 OF_DISTANCES = "is square and symmetric with zeros on the diagonal, as a matrix of distances is"
 ADVICE_OF_DISTANCES = (
@@ -345,8 +345,8 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
 def _decimals_that_explain(S: np.ndarray, smallest: float) -> int:
     """Return the number of decimals of all entries, 2 to 6, if rounding explains an eigenvalue < 0.
 
-    Rounding changes entries by at most half a unit of the last decimal, and so eigenvalues by at most p
-    times that. Return 0 if the entries have fewer or more decimals, or the eigenvalue is lower.
+    Rounding changes entries by at most half a unit of the last decimal, and eigenvalues by at most p times
+    as much. Return 0 if the entries have fewer or more decimals, or the eigenvalue is lower.
     """
     for decimals in range(2, 7):
         if np.abs(S - np.round(S, decimals)).max() <= 1e-9 * 10.0**-decimals * max(1.0, np.abs(S).max()):

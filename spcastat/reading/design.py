@@ -41,7 +41,7 @@ UNEQUAL_CLUSTERS = 2.0
 
 @dataclass(frozen=True, eq=False)
 class RowDesign:
-    """Which rows belong together, and how they were sampled.
+    """The design of the rows: which rows belong together, and how they were sampled.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class RowDesign:
     strata : ndarray of int, shape (n,), or None
         The number of the stratum of each row.
     block_length : int, "auto" or None
-        Rows are in time order, and dependent over about this many rows.
+        If given, rows are in time order, and dependent over about this many rows.
     sampling : bool
         Whether weights are sampling weights of a survey, rather than numbers of equal rows.
     mark : float or None
@@ -117,7 +117,7 @@ class RowDesign:
 
 
 def order_mark(scores: np.ndarray) -> float:
-    """Return the mean product of scores, shape (n,), with fixed numbers, which changes with their order."""
+    """Return the mean product of scores, shape (n,), and fixed numbers, which depends on the order."""
     size = max(float(np.abs(scores).max()), np.finfo(float).tiny)
     return float(np.random.default_rng(0).standard_normal(len(scores)) @ (scores / size)) / len(scores)
 
@@ -272,7 +272,7 @@ def take_labels(
 
 
 def _labels(values: Any, option: str, n: int, in_order: bool) -> pd.Categorical:
-    """Return the labels of n rows; those without categories sorted if `in_order`."""
+    """Return the labels of n rows; labels without categories are sorted if `in_order`."""
     try:
         is_plain = isinstance(values, (list, tuple, pd.Series, pd.Index, pd.Categorical))
         array = values if is_plain else np.asarray(values)
@@ -317,7 +317,7 @@ def label_numbers(labels: pd.Categorical | None, option: str) -> np.ndarray | No
 
 @dataclass(frozen=True, eq=False)
 class ReadOptions:
-    """Options for reading data, from the arguments of a call to the chunks of a stream.
+    """Options for reading data, as given in a call; they also apply to the chunks of a stream.
 
     Attributes
     ----------
@@ -344,7 +344,7 @@ class ReadOptions:
         Labels of the rows that belong together, and of the strata of the sample. Text is the name of a
         column, which is a variable only if a formula names it.
     block_length : int, "auto" or None
-        Rows are in time order and dependent over about this many rows.
+        If given, rows are in time order and dependent over about this many rows.
     weights_are : {"frequency", "sampling"}
     categorical : {"refuse", "dummy"}
         Whether a formula may use text and categories, as one 0/1 column for each level.
@@ -520,7 +520,7 @@ class Design:
     kept : ndarray of bool or None
         Which rows of the data were kept; None if all were.
     rows : RowDesign or None
-        Which of the rows belong together.
+        The design of the rows used.
     """
 
     matrix: Any

@@ -130,7 +130,7 @@ def read_expression(text: str) -> Expression:
     try:
         tree = ast.parse("".join(parts).strip(), mode="eval").body
         if any(isinstance(node, ast.Constant) and stem in str(node.value) for node in ast.walk(tree)):
-            raise ExpressionError("it spells a name by its codes")
+            raise ExpressionError("it spells a name with character codes")
         expression = Expression("", tree, quoted, *_names_in(tree, quoted))
         return replace(expression, text=expression.show(tree))
     except SyntaxError as error:
@@ -144,7 +144,7 @@ def read_expression(text: str) -> Expression:
 def _names_in(
     tree: ast.expr, quoted: Mapping[str, str]
 ) -> tuple[frozenset[str], frozenset[str], frozenset[tuple[str, str]]]:
-    """Return the names that an expression reads, those that it calls, and those in front of a dot."""
+    """Return the names that an expression reads, the names that it calls, and the names before a dot."""
     bound = _bound_names(tree)
     called: set[ast.Name] = set()
     values: set[str] = set()

@@ -568,7 +568,7 @@ class Inputs:
         return self if keep is None else replace(self, frame=self.frame.iloc[np.flatnonzero(keep)])
 
     def plain(self, names: Collection[Any] | None = None) -> pd.DataFrame:
-        """Return a copy of the columns, or of those `names`, with types that formulaic understands.
+        """Return a copy of the columns, or of the columns `names`, with types that formulaic understands.
 
         They must have no missing values. Booleans become 0 and 1, text becomes objects, unused
         categories are removed, and categories such as intervals become text, which files can store.

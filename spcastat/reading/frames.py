@@ -376,7 +376,7 @@ def _column(series: Any) -> Any:
         if not plain and (dtype.is_decimal() or dtype in (nw.Int64, nw.UInt64) or wide):
             values = series.drop_nulls()
             is_rounded = len(values) and max(abs(values.min()), abs(values.max())) > LARGEST_WHOLE
-            if is_rounded and first_rounded_of(values.to_list()) is not None:  # refused if used
+            if is_rounded and first_rounded_of(values.to_list()) is not None:  # an error if used
                 return pd.Series(series.to_list(), dtype=object).array
         return (series if plain else series.cast(nw.Float64)).to_numpy()
     if dtype == nw.Categorical or dtype == nw.Enum:
@@ -403,7 +403,7 @@ def take_weights(table: InputTable, weights: Any) -> tuple[InputTable, Any]:
     -------
     table : InputTable
     weights : array of shape (n,)
-        In the order of the rows. It is only checked that they are numbers.
+        In the order of the rows. They are only checked to be numbers.
 
     Raises
     ------
@@ -501,7 +501,7 @@ class StoredIndex:
         if self.range is None:
             return pd.RangeIndex(n)
         origin, step = self.range["start"], self.range["step"]
-        if start is None and len(range(origin, self.range["stop"], step)) != n:  # a slice of what was stored
+        if start is None and len(range(origin, self.range["stop"], step)) != n:  # a slice of the stored frame
             return pd.RangeIndex(n)
         if (origin, step) == (0, 1):
             return pd.RangeIndex(n)

@@ -400,7 +400,7 @@ def _in_units(
 ) -> PpcaModel:
     """Return a model with the means and scales of the columns; its loadings are not fitted yet.
 
-    A common factor makes the mean variance of the scaled columns one.
+    The scales contain a common factor that makes the mean variance of the scaled columns one.
     """
     count = w @ ~missing
     mean = w @ np.where(missing, 0.0, X) / count
@@ -434,7 +434,7 @@ def _maximisation(moments: _EmMoments, q: int, state: PpcaModel) -> PpcaModel:
 
     The leading eigenvectors of S are sought in the span of U, SU and S^2 U, where U are the eigenvectors of
     the last iteration. This is exact if the span is the whole space. Otherwise the Ritz values cannot
-    decrease (interlacing), and so the likelihood, which increases with them, cannot either.
+    decrease (interlacing), so the likelihood, which increases with them, cannot decrease either.
     """
     p = len(moments.mean)
     total = float(moments.diagonal().sum())
@@ -457,7 +457,7 @@ def _from_pairs(mean: np.ndarray, U: np.ndarray, values: np.ndarray, total: floa
 
 
 def _settled(heights: list[float], tolerance: float) -> bool:
-    """Whether the extrapolated gain of the log-likelihood, by the last two gains, is below `tolerance`."""
+    """Whether the gain of the log-likelihood, extrapolated from the last two, is below `tolerance`."""
     if len(heights) < 3:
         return len(heights) == 2 and heights[1] - heights[0] <= 1e-3 * tolerance
     previous_step, last_step = heights[-2] - heights[-3], heights[-1] - heights[-2]
@@ -610,7 +610,7 @@ def nearest_correlation(R: np.ndarray) -> Nearest:
 
 @dataclass(frozen=True, eq=False)
 class PositivePart:
-    """The positive part of a symmetric matrix: its eigenvectors with negative eigenvalues replaced by zero.
+    """The positive part of a symmetric matrix, whose negative eigenvalues are replaced by zero.
 
     Attributes
     ----------

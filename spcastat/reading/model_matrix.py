@@ -1,6 +1,6 @@
 """The columns of a formula: expressions are evaluated, factors coded, and terms multiplied by formulaic.
 
-A test shows whether terms transform each row by itself, as chunks of rows require.
+A test checks that terms transform each row by itself, so that new rows can be transformed alone.
 
 formulaic evaluates expressions as Python code, with the states of their transforms. With a
 :class:`spcastat.reading.formulas.Closed` context, it evaluates only expressions whose syntax tree is in the
@@ -40,7 +40,7 @@ class UnknownLevels(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The data and names on which expressions are evaluated.
+    """The data and names for the evaluation of expressions.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Given:
 
 
 def value_of(expression: Expression, given: Given) -> Any:
-    """Return the value of an expression: an array of n numbers, or what formulaic converts to columns.
+    """Return the value of an expression: an array of n numbers, or an object that formulaic converts.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def value_of(expression: Expression, given: Given) -> Any:
         If the context is closed and the expression is not in the safe language, if a degree is too large, or
         if a transform learns from the rows in a way that is not defined for weights.
     Exception
-        Any error of the functions that it calls.
+        Any error that is raised by the functions in the expression.
     """
     from formulaic.utils.stateful_transforms import stateful_eval
 

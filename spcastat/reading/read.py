@@ -583,7 +583,7 @@ class FoldedTerms:
         With a formula.
     within : ndarray of int, shape (n,), optional
         The number of the cluster of each row, if the covariates subtract the mean of each cluster. Rows are
-        then centred by their own cluster, which is in the mask or not as a whole.
+        then centred by their own cluster; a mask contains all rows of a cluster or none.
     """
 
     def __init__(self, data: Any, reading: ReadOptions, within: np.ndarray | None = None):

@@ -100,7 +100,7 @@ MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How a table is written in text.
+    """The format of a table in text.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class TextTable:
     FileError
         If the file is not such a table; the message names the line, and options that may help.
     OptionError
-        For an unknown encoding, one that contradicts the byte-order mark, and names that are numbers.
+        If the encoding is unknown or contradicts the byte-order mark, or if the column names are numbers.
     DuplicateNamesError
         For two columns with one name.
     """
@@ -334,7 +334,7 @@ class TextTable:
             )
 
     def _records(self) -> Generator[tuple[int, list[str]], None, None]:
-        """Yield every record with the number of its last line; refuse what pandas would read differently."""
+        """Yield records with the numbers of their last lines; refuse those that pandas reads differently."""
         skipped, start = self._options.skip_rows, self._options.skip_rows + 1
         with self._text() as text:
             reader = csv.reader(text, delimiter=self._options.sep, strict=True)

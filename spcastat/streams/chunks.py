@@ -400,7 +400,7 @@ def require_pyarrow(formats: str = "Parquet files") -> Any:
 def parquet_chunks(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], called: str = "Parquet files"
 ) -> Chunks:
-    """Return the rows of a Parquet file, of all files in a folder, sorted by name, or of a list of these.
+    """Return the rows of a Parquet file, a folder of files in the order of their names, or a list of these.
 
     Folders are searched recursively, except files and folders whose names start with "." or "_". Names of
     folders such as ``year=2024`` do not become columns. An index that pandas stored labels the rows. Reading

@@ -62,7 +62,7 @@ def without_aliases(chunks: Any) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """How partitions are converted to blocks.
+    """Options for converting partitions to blocks.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def _compact(values: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """How the scores of a partition are computed: k columns called `names`."""
+    """The computation of the scores of a partition, in k columns called `names`."""
 
     reading: Reading
     standard: Standardisation
@@ -188,14 +188,15 @@ def compute(collection: Any, name: str) -> Any:
 class DaskStream(Stream):
     """The partitions of a dask data frame.
 
-    Made by :meth:`open`.
+    Instances are made by :meth:`open`.
 
     Parameters
     ----------
     data : dask.dataframe.DataFrame
     spec : Spec
     reading : Reading
-        What tasks need to read a partition. Its `spec` may match columns by name where `spec` uses positions.
+        The options that tasks need to read a partition. Its `spec` may match columns by name although `spec`
+        uses positions.
     """
 
     local = False
@@ -241,7 +242,7 @@ class DaskStream(Stream):
         title = "dask data frame"
         is_exact = spec is None
         if spec is None:
-            # Columns of objects may hold numbers or text: some rows must be read.
+            # Columns of objects may contain numbers or text: some rows must be read.
             is_numeric = reading.formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
             spec = spec_of(data._meta if is_numeric else _head(data, title), reading, f"The {title}")
             _require_portable(spec)

@@ -54,7 +54,7 @@ class Leading:
 
     @property
     def exact(self) -> bool:
-        """Whether the values are exact to ACCURACY of the largest."""
+        """Whether the values are accurate to ACCURACY times the largest."""
         return bool(self.errors.max() <= ACCURACY * max(float(self.values[0]), 0.0))
 
 
