@@ -38,9 +38,9 @@ from spcastat.search.objectives import OBJECTIVES, PEV
 MEASURES = ("pev", "adjusted", "least_squares", "orthogonal")
 #: Orthogonal loadings are enumerated for at most this many choices of supports.
 ORTHOGONAL = 400
-#: Nodes after which proofs are stopped that start from the best fit, and from a poor one.
+#: Limits on the nodes of proofs that start from the best fit, and of proofs that start from a poor fit.
 STOPS, POOR_STOPS = (1, 10, 100, None), (10,)
-#: Time limit of a proof: a bound is valid wherever it ends.
+#: Seconds for a proof, whose bound is valid whenever it stops.
 SECONDS = 2.0
 #: Processor time of a bound at one leaf.
 LEAF_SECONDS = 0.2
@@ -54,7 +54,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A problem: covariance matrix of total variance one, cardinalities, and what kind of matrix it is."""
+    """A problem: a covariance matrix with total variance one, cardinalities, and the kind of the matrix."""
 
     S: np.ndarray
     cards: tuple[int, ...]
@@ -62,7 +62,7 @@ class Case:
 
 
 def cases(count: int, seed: int = 0, sizes: tuple[int, int] = (2, 6)) -> Iterator[Case]:
-    """Yield `count` random problems, of all kinds in turn; `sizes` are the fewest and most variables."""
+    """Yield `count` random problems, of all kinds in turn, with sizes[0] to sizes[1] variables."""
     rng = np.random.default_rng(seed)
     kinds: tuple[Callable[[np.random.Generator, int], np.ndarray], ...]
     kinds = (_plain, _deficient, _tied, _doubled, _identity, _blocks)
@@ -216,7 +216,7 @@ def _sorted(supports: tuple[tuple[int, ...], ...], cards: tuple[int, ...]) -> bo
 
 
 def poor_fit(case: Case, seed: int) -> np.ndarray:
-    """Return random loadings of the cardinalities, from which a proof can start."""
+    """Return random loadings with the cardinalities of a problem, from which a proof can start."""
     rng = np.random.default_rng(seed)
     V = np.zeros((len(case.S), len(case.cards)))
     for i, card in enumerate(case.cards):
@@ -282,7 +282,7 @@ def violations(case: Case, measure: str, seed: int) -> list[str]:
 
 
 def _poor_orthogonal(case: Case, seed: int) -> np.ndarray:
-    """Return random orthonormal loadings, with fewer nonzeros if the supports leave no room."""
+    """Return random orthonormal loadings, with fewer nonzeros if the supports allow no more."""
     rng = np.random.default_rng(seed)
     V = poor_fit(case, seed)
     for j in range(V.shape[1]):

@@ -242,8 +242,8 @@ def compared(title: str, changes: Sequence[Change], problems: Sequence[Problem],
         table.rows.append([*change.words(), count, *figures, f"{new_seconds / seconds:.2f}"])
     table.notes.append(
         f"{len(values)} problems, seed 0: how many values change by more than {same:g} %; the mean, the "
-        "smallest and the largest change; CPU time relative to that with the numbers as they are, on a "
-        "machine with other work."
+        "smallest and the largest change; CPU time relative to the unchanged numbers, on a machine "
+        "with other work."
     )
     return table
 
@@ -364,8 +364,9 @@ def of_proofs(title: str, changes: Sequence[Change], kinds: Collection[str]) -> 
         problems = [partial(tightness, one) for one in proof_problems(given.data) if one.kind in kinds]
         made = compared(f"Numbers of proofs of {title}", changes, problems, SAME_BOUNDS)
         made.notes.append(
-            f"The value is that of the best known fit as a share of its bound; at most {PROOF_SECONDS:g} s "
-            "of CPU time a proof, and a bound that only time limits differs from run to run."
+            "The value is the value of the best known fit as a share of its bound; at most "
+            f"{PROOF_SECONDS:g} s of CPU time a proof, and a bound that only time limits differs from run to "
+            "run."
         )
         return made
 

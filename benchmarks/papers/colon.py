@@ -320,7 +320,7 @@ def table_7(call: Call) -> Sheet:
         "The paper takes its cardinalities from its own NSPCA fit with alpha = 1e6 and does not list them. "
         "In "
         f"units of the covariance matrix, whose largest eigenvalue is {LARGEST:.4g}, that is alpha = "
-        f"{NSPCA['orthonormality']:.4f}; ours come from NSPCA with it and without a penalty."
+        f"{NSPCA['orthonormality']:.4f}; ours come from NSPCA with this alpha and without a penalty."
     )
     return sheet
 
@@ -364,8 +364,8 @@ def figure_4(call: Call) -> Sheet:
         )
     ]
     sheet.notes.append(
-        "The figure has no numbers. BCD is fitted for every number of components with the first so many "
+        "The figure has no numbers. BCD is fitted for every number of components with the first "
         "cardinalities of the NSPCA fit of 20 (Table 7). The paper does not state whether NSPCA, whose "
-        "cardinalities come out, was fitted for every number; its curve has the first components of 20."
+        "cardinalities are not chosen, was fitted for every number; its curve has the first components of 20."
     )
     return sheet

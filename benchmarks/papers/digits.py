@@ -147,9 +147,9 @@ def table_4(call: Call) -> Sheet:
     sheet.causes = CAUSES_4
     sheet.notes.append(
         f"The 5918 sixes of the 60000 training images, {NOISY} of them noisy, or {EXTRA} outliers in "
-        "addition, gray values from 0 to 255, centred; the mean is subtracted in formula (16) of the "
-        "paper, too. Rows 'not centred' subtract none. Which images are noisy, and the outliers, are one "
-        "random draw."
+        "addition, gray values from 0 to 255, centred; formula (16) of the paper also subtracts the "
+        "mean. In rows 'not centred' no mean is subtracted. Which images are noisy, and the outliers, are "
+        "one random draw."
     )
     return sheet
 
@@ -188,7 +188,7 @@ def figure_5(call: Call) -> Sheet:
             [max(column) for column in zip(*robust, strict=True)],
             [min(column) for column in zip(*rest, strict=True)],
         )
-        claim = f"{kind}: RSPCA l0 and l1/2 have the smallest errors but for PCA-L1 from 40 components on"
+        claim = f"{kind}: RSPCA l0 and l1/2 have the smallest errors, except PCA-L1 from 40 components on"
         said = f"with 100 components at most {worst[-1]:.1f}, the others at least {best[-1]:.1f}"
         sheet.claims.append(Claim(claim, said, all(a < b for a, b in zip(worst, best, strict=True))))
     sheet.causes = [Cause("with 40 components PCA is 2 % lower; with 60 and more it holds.", ("outliers",))]

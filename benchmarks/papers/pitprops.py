@@ -298,8 +298,8 @@ def figure_1(call: Call) -> Sheet:
         Cause(
             "in the paper's own Table 3 BCD-SPCA l0 is below EMPCA (83.07, 83.44); with one component "
             "thresholded l1 is below 31.30, the largest PEV of any eight variables, which others reach; "
-            "and the better of both is below PathSPCA, which has its printed PEV at six, at two. So no "
-            "reading of the statement holds; nor do the first components of six (see their rows).",
+            "and with two components the better of both is below PathSPCA, which has its printed PEV at six. "
+            "So no reading of the statement holds, nor for the first components of six (see their rows).",
             ("8-5-6-2-3-2",),
             CONTRADICTION,
         ),

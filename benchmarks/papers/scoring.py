@@ -191,8 +191,8 @@ def table_4(call: Call) -> Sheet:
 CAUSES_4 = [
     Cause(
         "the paper's two shares of dense PCA contradict its text: with a noise variance of 1 two components "
-        "always explain 99.7 %; 94 % needs a noise variance of 24 (10 variables of it next to 2928 of the "
-        "factors, of which 8 parts are left over).",
+        "always explain 99.7 %; 94 % needs a noise variance of 24 (240 in total next to 2928 from the "
+        "factors; two components leave eight tenths of the noise).",
         ("PCA, noise 1",),
         CONTRADICTION,
     ),

@@ -125,7 +125,7 @@ def hastie(call: Call) -> Sheet:
     sheet.notes += [
         "By default bcd-l1 has two starts, the dense components and their varimax rotation.",
         "The paper prints V3 = 0.3 V1 + 0.925 V2 + e; the data of Zou, Hastie and Tibshirani, which the "
-        "other papers use as well, have -0.3, as here but for the rows with +0.3.",
+        "other papers use as well, have -0.3, as here except in the rows with +0.3.",
     ]
     return sheet
 
@@ -295,7 +295,7 @@ CAUSES_6 = [
     ),
     Cause(
         "ours fail almost only if the eigenvalues 210 and 190 change places in the sample (see any order), "
-        "which limits every method to 868, 943, 987 and 1000 but for chance. The paper's 939 at n = 2000 "
+        "which limits every method to 868, 943, 987 and 1000 apart from chance. The paper's 939 at n = 2000 "
         "is below its own 948 at n = 1000. Tried: fits that end after 10 sweeps have fewer successes at "
         "n = 500, but also at n = 1000 (see the row); one covariance for all sets (see the note).",
         ("BCD-NSPCA l0",),

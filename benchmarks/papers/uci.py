@@ -122,9 +122,9 @@ def table_6(call: Call) -> Sheet:
         "CPEV by 3 %, and the common cardinality is the smallest that reaches it; the other rows have the "
         "settings that they name, and the nonzeros, or the zero coordinates, whose CPEV is nearest to the "
         "printed one. SPCO in the first rows: a tenth of the coordinates are zero. 'Variance of the "
-        "coordinates': CPEV is the share of the variance that the sparse coordinates have, which their zeros "
-        "lower; the paper does not say what CPEV is of coordinates, but remarks that its penalty hardly "
-        "changes it, as it hardly changes the adjusted variance of the loadings, our CPEV.",
+        "coordinates': CPEV is the variance of the sparse coordinates as a share of the total, which their "
+        "zeros reduce; the paper does not define CPEV for coordinates, but remarks that its penalty hardly "
+        "changes it, just as it hardly changes the adjusted variance of the loadings, our CPEV.",
         "Accuracies are means over 20 random splits, and judged with their standard errors.",
         "letter: the first 1978 rows of the classes A to J; pendigits: the first 7494 rows (the paper states "
         "the sizes, not the rows); dermatology: the 358 complete rows.",

@@ -64,7 +64,7 @@ Key = tuple[Cell, int, str, str, int]
 
 @dataclass(frozen=True)
 class Run:
-    """One cell, objective, effort and seed: the share reached, the best known, and CPU seconds."""
+    """A run: its cell, objective, effort and seed, the share reached, the best known, and CPU seconds."""
 
     cell: Cell
     p: int

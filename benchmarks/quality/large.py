@@ -104,7 +104,7 @@ GROUPS: dict[str, Callable[[Cell], bool]] = {
 
 
 def cells() -> list[Cell]:
-    """Return all cells, those of one data set next to one another."""
+    """Return all cells, grouped by data set."""
     found = []
     for group in (WIDE, MANY):
         for data, sizes in group.items():

@@ -28,7 +28,7 @@ def fits(call: Call) -> Table:
 
 
 def single_fits(rows: int) -> dict[str, Any]:
-    """Return title, head, rows and notes."""
+    """Return title, head, rows and notes of the table."""
     R, X = sp.datasets.load_pitprops(), tall(rows, 200)
     sp.spca_cov(R, 2, card=3)  # imports are not timed
     calls: dict[str, tuple[Callable[..., Any], int, int]] = {
@@ -60,7 +60,7 @@ def resampling(call: Call) -> Table:
 
 
 def repeated_fits() -> dict[str, Any]:
-    """Return title, head, rows and notes."""
+    """Return title, head, rows and notes of the table."""
     made = []
     for name, k, card in CASES:
         X = real_rows(name, None)

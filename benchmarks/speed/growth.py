@@ -33,7 +33,7 @@ def growth(call: Call) -> Table:
 
 
 def fits_of_all_sizes(leave_out: int) -> dict[str, Any]:
-    """Return title, head, rows and notes; the largest `leave_out` values of each size are left out."""
+    """Return title, head, rows and notes, without the largest `leave_out` values of each size."""
     table_rows = []
     for name, all_values in VALUES.items():
         values = all_values[: len(all_values) - leave_out]
@@ -53,7 +53,7 @@ def fits_of_all_sizes(leave_out: int) -> dict[str, Any]:
         "head": ["varied", "effort", "CPU s", "exponent", "of the last two"],
         "rows": table_rows,
         "notes": [
-            f"Logarithms of simulated intensities of genes, scaled; {centre}, but for the size that is "
+            f"Logarithms of simulated intensities of genes, scaled; {centre}, except the size that is "
             f"varied. Medians of {ROUNDS} fits, efforts in turns. The exponent is the slope of a line "
             "through the logarithms of times and sizes. From 300 variables on the search begins with "
             "sweeps, and from 1,000 on no covariance matrix of all variables is kept; with more than 80 "

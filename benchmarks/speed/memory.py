@@ -50,7 +50,7 @@ def centred(X: scipy.sparse.csr_array) -> LinearOperator:
     """Return X minus its column means, as an operator."""
     n, p = X.shape
     mean = np.asarray(X.mean(axis=0)).ravel()
-    Xt = X.T  # CSC: products with it walk over the same memory
+    Xt = X.T  # in CSC format, which shares the memory of X
 
     def forth(v: np.ndarray) -> np.ndarray:
         return X @ v - mean @ v

@@ -48,7 +48,7 @@ def parquet(call: Call) -> Table:
 
 
 def written(path: str, n: int, p: int) -> None:
-    """Write rows of five factors."""
+    """Write rows with five factors."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

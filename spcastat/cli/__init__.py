@@ -36,7 +36,7 @@ files:
 _COMMAND_HINTS: dict[type[SpcaError], str] = {
     # Messages of the package name Python options. These hints name the corresponding options of the command.
     ColumnTypeError: " (--columns or --drop choose the columns, --index-col the row labels; --sep, --decimal "
-    "and --na-values say how values are written.)",
+    "and --na-values describe how values are written.)",
 }
 
 

@@ -344,7 +344,7 @@ def _complete(result: Any) -> Any:
 def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dict[str, Any]]:
     """Return the data, whether they are a covariance matrix, and the options that were given.
 
-    `table` contains the data if they were read before.
+    `table` contains the data if they have already been read.
     """
     data: Any = load_table(args) if table is None else table
     chunked = callable(data)

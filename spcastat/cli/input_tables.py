@@ -64,7 +64,7 @@ def names(text: str) -> list[str]:
 
 
 def _separator(text: str) -> str:
-    """Read one character, or its name."""
+    """Read a separator of fields: one character, or its name."""
     from spcastat.reading.textfiles import SEPARATORS
 
     by_name = {name: character for character, name in SEPARATORS.items()}
