@@ -26,7 +26,7 @@ from spcastat.proofs.two_components import Cover, Plane
 
 #: CPU seconds for each proof; the smallest difference of gaps that counts as one, in percent of the value.
 BUDGET, DIFFERENT = 1.0, 0.001
-#: Cardinalities, the measure ("single": the first component alone), and the tables.
+#: Cardinalities, the measure ("single": the first component alone), and the data sets.
 PROBLEMS: tuple[tuple[tuple[int, ...], str, tuple[str, ...]], ...] = (
     ((5,), "single", ("pitprops", "USJudgeRatings", "heart", "breast cancer")),
     ((8,), "single", ("noise 100", "noise 150", "noise 400", "breast cancer")),

@@ -34,7 +34,7 @@ OF_SKLEARN = {"wine": "wine", "breast cancer": "breast_cancer", "diabetes": "dia
 MOST_VARIABLES = 500
 
 COMPONENTS = 3
-#: Standard deviations of the planted scores; the noise has 1.
+#: Standard deviations of the planted scores; the noise has standard deviation 1.
 STRENGTHS = (12.0, 10.0, 8.0)
 
 

@@ -1,9 +1,9 @@
 """Joint proofs: ``python -m benchmarks.proofs [table ...] [--data DIR] [--full] [--count N] [--write]``.
 
 The tables "enumerated" compare proofs with the best fits of random problems of up to 7 variables and 3
-components, found by climbs from several starts on all supports of the cardinalities. No bound may be below
-the best fit, wherever a proof was stopped, and neither may any bound that a proof combines. With ``--done
-FILE`` finished problems are stored, and a run that ``--minutes`` ended can be continued.
+components, found by ascents from several starts on all supports of the cardinalities. No bound may be below
+the best fit, whenever the proof was stopped; the same is true of every bound that a proof combines. With
+``--done FILE`` finished problems are stored, and a run that ``--minutes`` ended can be continued.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def _figures(found: Any) -> list[float]:
 
 
 def _rows(call: Call) -> list[Cell]:
-    """Return the cells of Table 4, whose curves make Figure 2."""
+    """Return the cells of Table 4, whose curves are shown in Figure 2."""
     quick = {"BCD-SPCA l0", "sPCA-rSVD l0"}
     cells = []
     for label in TABLE_4:

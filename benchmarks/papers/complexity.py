@@ -26,7 +26,7 @@ GROWTHS: dict[str, tuple[str, dict[str, Any], tuple[int, int, int], int]] = {
 }
 #: Exponents that count as linear.
 LINEAR = (0.7, 1.3)
-#: How often the size doubles.
+#: The number of times that the size is doubled.
 DOUBLINGS = 3
 
 

@@ -26,7 +26,7 @@ class Call:
     data : Path or None
         Folder with real data.
     full : bool
-        The papers' numbers of draws and their slow rows.
+        Whether to use the papers' numbers of draws, and to make slow rows.
     most : int or None
         No cell has more draws than this.
     draws : Draws
@@ -39,7 +39,7 @@ class Call:
     draws: Draws = field(default_factory=Draws)
 
     def times(self, quick: int, full: int) -> int:
-        """Return a number of draws."""
+        """Return `quick` or `full`, the number of draws for the mode, but at most `most`."""
         wanted = full if self.full else quick
         return wanted if self.most is None else min(wanted, self.most)
 

@@ -74,7 +74,7 @@ class Panel:
     x : str
         The label of the abscissa.
     change : callable or None
-        A function of the ordinates.
+        A function that transforms the ordinates.
     printed : mapping
         Name of a line -> a point that the paper prints.
     log : str

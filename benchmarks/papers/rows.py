@@ -1,4 +1,4 @@
-"""Every algorithm, theorem, table and figure of the papers, and the verdicts of its rows."""
+"""Every algorithm, theorem, table and figure of the papers, with the findings on their printed rows."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Sheet:
         return DIFFERS
 
     def verdicts(self) -> list[str]:
-        """Return the findings of all rows that the paper has, and of its claims."""
+        """Return the findings on all printed rows, and on the claims of the paper."""
         rows = [finding for row in self.rows if (finding := self.verdict(row))]
         return [*rows, *(self.claimed(claim) for claim in self.claims if self.rows)]
 

@@ -59,7 +59,7 @@ def three(draw: Draw, n: int, p: int, card: int, penalty: float | None = None) -
 
 
 def trade(draw: Draw, p: int, penalty: float, start: str = "column") -> list[float]:
-    """Return GPower's nonzeros at a penalty, and variances and seconds of the three methods with as many."""
+    """Return GPower's nonzeros at a penalty, and variances and seconds of all methods with this number."""
     X = _sparse(p, p, draw.seed)
     largest = _largest(X)
     power = _power(X, penalty=penalty, start=start)

@@ -22,5 +22,5 @@ class Call:
     full: bool
 
     def times(self, quick: int, full: int) -> int:
-        """Return the number for quick or for full measurements."""
+        """Return `quick` or `full`, the number for the mode of measurement."""
         return full if self.full else quick

@@ -91,7 +91,7 @@ class Cell:
         return f"{self.data} | {self.k} x {self.card} | {self.objective}"
 
 
-#: Rows of the summary: name -> whether a cell belongs there.
+#: Rows of the summary: name -> function that returns whether a cell belongs to the row.
 GROUPS: dict[str, Callable[[Cell], bool]] = {
     "wide": lambda cell: cell.wide and cell.objective == "adjusted",
     "wide, weak structure": lambda cell: (

@@ -50,7 +50,7 @@ class Call:
         return str(path) if path is not None and path.exists() else None
 
     def size(self, n: int) -> int:
-        """Return a number of rows."""
+        """Return the number of rows to use: n, or a twentieth of n if `small`."""
         return n // 20 if self.small else n
 
 

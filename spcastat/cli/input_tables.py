@@ -406,7 +406,7 @@ def workbook_table(
 # --- columns ------------------------------------------------------------------------------------
 
 
-#: Options that name a column of the data which is not fitted.
+#: Options that name a column that is not fitted.
 _ASIDE = ("weights", "clusters", "strata")
 
 

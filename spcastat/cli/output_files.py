@@ -1,4 +1,4 @@
-"""What the command writes: tables, pictures and reports, in files or on standard output."""
+"""The output of the command: tables, pictures and reports, in files or on standard output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of the package in the words of the command: ``--na drop`` for ``na='drop'``.
+"""Messages of the package with options of the command: ``--na drop`` for ``na='drop'``.
 
 The messages of the package are worded for users of Python. `for_command` replaces arguments and calls in a
 message by options and commands, so that each message is written only once.
@@ -34,7 +34,7 @@ _COMMAND_NAMES |= {"disjoint": "--disjoint", "categorical": "--dummy", "data": "
 _COMMAND_NAMES |= {"scale": "--scale", "KIND": "KIND"}
 #: A string as Python writes it.
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-#: Two ways to leave out the columns without numbers.
+#: Two ways to leave out columns that are not numeric.
 _NUMERIC_COLUMNS = r"df\.select_dtypes\(\['number', 'bool'\]\) or a formula"
 #: Phrases with advice for Python -> their replacements in the command, which are made in this order.
 _PHRASES = (

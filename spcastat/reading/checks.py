@@ -325,7 +325,7 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str], new: bool = False) -> No
     ----------
     frame : DataFrame
     bad : mapping of int to str
-        Positions and kinds of the columns in question; no error is raised if there are none.
+        Positions and kinds of the columns to refuse; no error is raised if there are none.
     new : bool
         Whether the rows are new rows for a fit that needs these columns.
     """

@@ -1,8 +1,8 @@
 """Read and check a covariance or correlation matrix.
 
-Papers and programs print one triangle, names in a column, and marked cells. A printed matrix is completed
-before it is checked: the other triangle is mirrored, a unit diagonal that is left out is filled in, and a
-column of names becomes the labels of the rows.
+Matrices in papers and printouts may have only one triangle, names in a column, and cells with marks. A
+printed matrix is completed before it is checked: the other triangle is mirrored, a missing unit diagonal is
+filled in, and a column of names becomes the labels of the rows.
 """
 
 from __future__ import annotations

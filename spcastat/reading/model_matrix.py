@@ -211,7 +211,7 @@ def factor(data: Any, *, levels: Any = None, spans_intercept: bool = True) -> An
     Raises
     ------
     UnknownLevels
-        If `levels` leave out a value.
+        If a value is not among `levels`.
     """
     from formulaic.transforms import C
 

@@ -1,4 +1,4 @@
-"""Reading rows with or without a formula, and new rows in the same way; refusing square matrices."""
+"""Reading rows with or without a formula, and new rows in the same way; square matrices are refused."""
 
 from __future__ import annotations
 

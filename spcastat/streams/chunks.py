@@ -298,7 +298,7 @@ def arrow_chunks(
         for batch in even(batches(None if all_of_them else names, size), size):
             yield layout.chunk(batch if all_of_them else batch.select(names), start)
             start += batch.num_rows
-        if start == 0:  # no rows: an empty chunk, so that the columns are checked
+        if start == 0:  # without rows, an empty chunk, so that the columns are checked
             yield layout.chunk(pyarrow.Table.from_batches([], schema).select(names), 0)
 
     return Chunks(title, read, total, files, article, tells_files=tells_files)

@@ -306,7 +306,7 @@ class StreamRows(Operator):
         Warns
         -----
         ConvergenceWarning
-            If they are not accurate to ten digits after thirty passes, or after `most_passes`.
+            If the eigenvalues are not accurate to ten digits after thirty passes, or `most_passes`.
         """
         if self._leading is None or self._leading[1] != seed or self._leading[0] < k:
             product = partial(self._pass, task="leading components")
