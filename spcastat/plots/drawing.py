@@ -596,9 +596,13 @@ def write_note(ax: Axes, sentences: Iterable[str], last_panel: Any = None) -> An
 
     style: dict[str, Any] = {"va": "top", "fontsize": _note_size(), "color": shade(ax, 0.7), "gid": NOTE}
     style["xycoords"] = (names_beside, numbers_below)
+    return write(ax, note_text(ax, sentences), (0.0, 0.0), (0, -4.0), **style)
+
+
+def note_text(ax: Axes, sentences: Iterable[str]) -> str:
+    """Return the sentences of a note in lines that are no wider than the place of the axes."""
     words = typeset(" ".join(filter(None, sentences)))
-    lines = wrapped(words, NOTE_WIDTH * place_width(ax) / HINTED, _note_size())
-    return write(ax, "\n".join(lines), (0.0, 0.0), (0, -4.0), **style)
+    return "\n".join(wrapped(words, NOTE_WIDTH * place_width(ax) / HINTED, _note_size()))
 
 
 def note_below(ax: Axes, text: str, size: float) -> Text:

@@ -56,8 +56,6 @@ LEADER_WIDTH, LEADER_GAP, LEADER_ALPHA = 0.5, 1.0, 0.6
 LEADER_STEPS = np.linspace(0.0, 1.0, 20)[:, None]
 #: What a covered piece of an arrow costs; a covered point costs 1.
 SHAFT_COST = 8.0
-#: What a name that a line across the axes crosses costs.
-CROSSED_COST = 5.0
 #: Of at most so many points, a name hides the middle of one only if no other spot is free.
 MANY_DOTS = 200
 #: Length of a piece of an arrow, in points.
@@ -122,7 +120,8 @@ class Names(Artist):
     tips : ndarray of shape (q, 2), optional
         Tips of the arrows that names should not cross.
     crossing_lines : (float, float), optional
-        Where a vertical and a horizontal line across the axes are that names should not cross; NaN for none.
+        Where a vertical and a horizontal line across the axes are; NaN for none. A name is on the same side
+        of them as its position.
 
     Attributes
     ----------
@@ -408,10 +407,11 @@ class _Scene:
             is_inside &= ~spots.touch(obstacle, np.full((2, 2), np.nan))
         if name.of_row:  # it hides the middle of no point
             is_inside &= _counts(self.dots, spots.boxes, FROM_MIDDLE * self.pixels) == 0
+        sides = np.where(self.to_pixels(name.position) > self.crossing_lines, 1.0, -1.0)
+        is_inside &= ~(sides * (spots.boxes - self.crossing_lines) < HALO * self.pixels).any(axis=(1, 2))
         spots, costs = spots.only(is_inside), costs[is_inside]
-        crossings = (self.crossing_lines > spots.boxes[:, 0]) & (self.crossing_lines < spots.boxes[:, 1])
         covered = _counts(self.dots, spots.boxes, DOT_RADIUS * self.pixels)
-        covered += SHAFT_COST * _counts(self.pieces, spots.boxes) + CROSSED_COST * crossings.sum(axis=1)
+        covered += SHAFT_COST * _counts(self.pieces, spots.boxes)
         order = np.argsort(covered + costs, kind="stable")
         return spots.only(order[covered[order] <= name.most_covered])
 

@@ -25,7 +25,9 @@ from spcastat.plots.drawing import (
     shade,
 )
 from spcastat.plots.legends import legend_above, title_of, write_legend
-from spcastat.plots.names import TIP_COVER, Names
+from spcastat.plots.names import HALO, NAME_HEIGHT, TIP_COVER, Names
+from spcastat.plots.texts import width_of
+from spcastat.plots.ticks import number_axes
 from spcastat.reading.checks import aligned, frame_values, real_array
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 #: The height of the name of a limit, in font sizes.
 LIMIT_NAME = 1.6
+#: The largest share of an axis that lies beyond a limit only because a name needs the room.
+LARGEST_ROOM = 0.4
 #: The least area of the mark of a named row, in squared points.
 NAMED_AREA = 14.0
 #: Largest number of groups: more could not be distinguished.
@@ -472,15 +476,97 @@ def plot_diagnostics(
     labelled = np.flatnonzero(is_named)
     excess = (xy[labelled] / xy.max(axis=0).clip(min=1e-300)).max(axis=1)
     labelled = labelled[np.argsort(-excess, kind="stable")]
-    texts = Names(ax, drawing.name_size(), xy, crossing_lines=(float(limits["T2"]), float(limits["Q"])))
-    labels_of_rows = row_names(points.index, 16)
+    texts = CountedNames(ax, drawing.name_size(), xy, crossing_lines=(limits["T2"], limits["Q"]))
+    labels_of_rows = row_names(points.index)
     for i in labelled.tolist():
         texts.add(xy[i], labels_of_rows[i], shade(ax, 0.75), most_covered=TIP_COVER, of_row=True, leader=True)
-    axes_in_words = "T²: distance within the components. Q: squared residual."
     counted = ROWS_COUNTED * (len(labelled) > 0 and not points.index.is_unique)
-    rows = str(diagnostics.attrs.get("rows", "rows"))
-    drawing.write_note(ax, [axes_in_words, *_limits_in_words(limits, points["beyond"], rows), counted])
+    texts.write_caption(RowCounts.of(points, limits, str(diagnostics.attrs.get("rows", "rows"))), counted)
+    _make_room(ax, limits, texts)
     return ax
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """How many rows a plot of diagnostics has, and how many are beyond a limit.
+
+    Attributes
+    ----------
+    total, count_beyond : int
+    all_named : bool
+        Whether all rows are named if there is room, not only those beyond a limit.
+    limit_count : int
+        How many of the two limits are drawn.
+    level : float
+        Their level, NaN if it is unknown.
+    rows, limit_rows : str
+        Which rows are drawn, and of which rows the limits are.
+    """
+
+    total: int
+    count_beyond: int
+    all_named: bool
+    limit_count: int
+    level: float
+    rows: str
+    limit_rows: str
+
+    @classmethod
+    def of(cls, points: pd.DataFrame, limits: pd.Series, rows: str) -> RowCounts:
+        """Return the counts of points as `plot_diagnostics_data` returns them."""
+        return cls(
+            len(points),
+            int((points["beyond"] != "").sum()),
+            bool(points["labelled"].all()),
+            int(np.isfinite(limits[["T2", "Q"]].to_numpy(float)).sum()),
+            _level(limits),
+            rows,
+            limits.attrs.get("rows", "new rows"),
+        )
+
+    def sentences(self, named_count: int) -> list[str]:
+        """Return the sentences of the note on the dashed lines and the rows beyond them; none without lines.
+
+        `named_count` is the number of names in the plot.
+        """
+        if not self.limit_count:
+            return []
+        limit = "one" if self.limit_count > 1 else "it"
+        share = f"{100.0 * self.count_beyond / self.total:.0f} %"
+        if np.isfinite(self.level):
+            normal_share = 100.0 * (1.0 - self.level**self.limit_count)
+            share += f"; if normal: about {max(normal_share, 0.1):.{int(normal_share < 1.0)}f} %"
+        is_partial = 0 < named_count < self.count_beyond and not self.all_named
+        on_names = f", {named_count:,} named" * is_partial
+        level = f" of {level_text(self.level)} of {self.limit_rows}" * bool(np.isfinite(self.level))
+        return [
+            f"Dashed: limits{level}.",
+            f"Beyond {limit}: {self.count_beyond:,} of {self.total:,} {self.rows} ({share}){on_names}.",
+        ]
+
+
+class CountedNames(Names):
+    """Names of rows, and a note that says how many there are if some rows beyond a limit have none."""
+
+    def write_caption(self, counts: RowCounts, *sentences: str) -> None:
+        """Write the note, with room for its longest text, after the names were added."""
+        ax: Any = self.axes
+        self.counts, self.sentences = counts, sentences
+        self.caption = drawing.write_note(ax, self._caption(len(self.names)))
+        if self.caption is not None:
+            self.caption.set_zorder(self.get_zorder() + 1.0)  # drawn after the names, which it counts
+
+    def draw(self, renderer: Any) -> None:
+        """Place and draw the names, and count them."""
+        super().draw(renderer)
+        ax: Any = self.axes
+        if self.caption is not None:
+            self.caption.set_text(drawing.note_text(ax, self._caption(len(self.written))))
+
+    def _caption(self, named_count: int) -> list[str]:
+        """Return the sentences of the note if so many rows are named."""
+        axes_in_words = "T²: distance within the components. Q: squared residual."
+        return [axes_in_words, *self.counts.sentences(named_count), *self.sentences]
 
 
 @explained
@@ -532,33 +618,36 @@ def _scales(ax: Axes, xy: np.ndarray, limits: pd.Series) -> None:
         else:
             low, top = -0.03 * top, 1.1 * top
         ax.set(**{f"{axis}lim": (low, top if top > low else 1.0)})
+    number_axes(ax)
 
 
-def _level(limits: pd.Series) -> str:
-    """Return the level of limits as "95 %", "" if their name is none."""
+def _make_room(ax: Axes, limits: pd.Series, names: Names) -> None:
+    """Move the ends of the axes so that each row beyond a limit has room for its name, if not before it."""
+    drawing.run_layout(ax)
+    spaces = 2.0 * HALO + np.array([NAMED_AREA**0.5, NAME_HEIGHT * names.size])
+    for axis, name, i in ((ax.xaxis, "T2", 0), (ax.yaxis, "Q", 1)):
+        scale, length = axis.get_transform(), float(drawing.size_of(ax)[i])
+        low, high = axis.get_view_interval()
+        start, end, line_at = scale.transform(np.array([low, high, float(limits[name])]))
+        for row in names.names:
+            (at,) = scale.transform(row.position[i : i + 1])
+            share = (spaces[i] + (0.0 if i else width_of(row.text, names.size))) / length
+            if 0.0 < at - line_at < share * (end - start):
+                end = max(end, start + (at - start) / (1.0 - min(share, LARGEST_ROOM)))
+        ax.set(**{f"{'xy'[i]}lim": (low, scale.inverted().transform(np.array([end]))[0])})
+
+
+def _level(limits: pd.Series) -> float:
+    """Return the level of limits, their name; NaN if it is none."""
     try:
-        return f"{100 * float(limits.name):g} %"  # type: ignore[arg-type]
+        return float(limits.name)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return ""
+        return np.nan
 
 
-def _limits_in_words(limits: pd.Series, exceedances: pd.Series, drawn_rows: str) -> list[str]:
-    """Return the sentences of the note on the dashed lines and on the rows beyond them; none without lines.
-
-    ``limits.attrs["rows"]`` says of which rows the limits are; `exceedances` names the limits exceeded by
-    the `drawn_rows`.
-    """
-    limit_count = int(np.isfinite(limits[["T2", "Q"]].to_numpy(float)).sum())
-    if not limit_count:
-        return []
-    level, rows = _level(limits), limits.attrs.get("rows", "new rows")
-    share = 100.0 * float((exceedances != "").mean())
-    limit = "one" if limit_count > 1 else "it"
-    sentence = f"Beyond {limit}: {share:.0f} % of the {len(exceedances):,} {drawn_rows}"
-    if level:
-        normal_share = 100.0 * (1.0 - float(limits.name) ** limit_count)  # type: ignore[arg-type]
-        sentence += f" (if normal: about {max(normal_share, 0.1):.{int(normal_share < 1.0)}f} %)"
-    return [f"Dashed: limits{f' of {level} of {rows}' if level else ''}.", f"{sentence}."]
+def level_text(level: float) -> str:
+    """Return a level as "95 %"."""
+    return f"{100 * level:g} %"
 
 
 def _limit_lines(ax: Axes, limits: pd.Series) -> None:
@@ -566,7 +655,7 @@ def _limit_lines(ax: Axes, limits: pd.Series) -> None:
     grey = shade(ax, 0.7)
     style: dict[str, Any] = {"color": grey, "linewidth": line(0.9), "linestyle": (0, (5, 3)), "zorder": 1.5}
     text: dict[str, Any] = {"fontsize": drawing.name_size(), "color": grey}
-    level = _level(limits) or "limit"
+    level = level_text(_level(limits)) if np.isfinite(_level(limits)) else "limit"
     if np.isfinite(x := limits["T2"]):
         ax.axvline(x, **style)
         drawing.write(ax, level, (x, 1), (0, 2), xycoords=("data", "axes fraction"), ha="center", **text)

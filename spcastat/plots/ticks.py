@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import Locator, MaxNLocator
+from matplotlib.ticker import Locator, MaxNLocator, ScalarFormatter
 from numpy.typing import NDArray
 
+from spcastat.plots.blocks import tick_text
 from spcastat.plots.drawing import size_of
 from spcastat.plots.texts import width_of
 
@@ -25,6 +26,27 @@ MOST_PANEL_NUMBERS, PANEL_NUMBER_GAP = 5, 3.0
 PANEL_STEPS = ((3, TICK_STEPS), (3, (3, 4)), (2, TICK_STEPS), (2, (3, 4)), (1, TICK_STEPS))
 
 Numbers = NDArray[np.float64]
+#: Numbers nearer to zero are zero; in axes of smaller numbers a power of ten stands beside the axis.
+TICK_ZERO = 1e-8
+
+
+class TickNumbers(ScalarFormatter):
+    """Numbers of a linear axis as in blocks of loadings: ".5", "1", "20"; powers of ten stay beside it."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return the text of a number."""
+        if self.get_offset():
+            return super().__call__(x, pos)
+        return tick_text(0.0 if abs(x) < TICK_ZERO else x)
+
+
+def number_axes(ax: Any, integer_axes: str = "") -> None:
+    """Put round numbers at the ticks of the linear axes, and only integers on the `integer_axes`."""
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() == "linear":
+            is_integer = axis.axis_name in integer_axes
+            axis.set_major_locator(MaxNLocator("auto", steps=[*TICK_STEPS, 10], integer=is_integer))
+            axis.set_major_formatter(TickNumbers())
 
 
 def round_numbers(

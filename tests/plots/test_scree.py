@@ -389,18 +389,37 @@ def test_a_bar_above_the_line_is_explained():
 
 
 @pytest.mark.parametrize("size", [(3.4, 3.0), (6.0, 4.4)])
-def test_labels_of_rows_beyond_a_limit_do_not_cross_the_limits(size):
+def test_names_of_rows_beyond_a_limit_stand_on_the_side_of_their_points(size):
     rng = np.random.default_rng(0)
     values = pd.DataFrame(np.abs(rng.standard_normal((60, 2))), columns=["T2", "Q"])
     values.iloc[:4] = [[2.9, 2.2], [3.1, 1.0], [1.0, 3.05], [3.2, 3.2]]
+    values.index = [f"name of row {i}" for i in range(60)]
     limits = pd.Series({"T2": 3.0, "Q": 3.0}, name=0.95)
     _, axes = plt.subplots(figsize=size, layout="constrained")
     ax = plot_diagnostics(values, limits, ax=axes)
     ax.figure.canvas.draw()
     (names,) = (child for child in ax.get_children() if isinstance(child, Names))
-    x, y = ax.transData.transform((3.0, 3.0))
+    corner = ax.transData.transform((3.0, 3.0))
     assert len(names.boxes) == 3
-    assert not [box for box in names.boxes if box.x0 < x < box.x1 or box.y0 < y < box.y1]
+    for name, box in zip(names.written, names.boxes, strict=True):
+        is_beyond = np.array(name.position) > 3.0
+        assert ((box.min > corner) == is_beyond).all()
+        assert ((box.max > corner) == is_beyond).all()
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (7.0, 4.0)])
+def test_rows_beyond_a_limit_without_a_name_are_counted(size):
+    """The note counts the names that the figure has, and keeps its place when the figure is resized."""
+    rng = np.random.default_rng(1)
+    values = pd.DataFrame(rng.chisquare(2, (400, 2)), columns=["T2", "Q"])
+    figure, axes = plt.subplots(figsize=(5.0, 4.0), layout="constrained")
+    ax = plot_diagnostics(values, pd.Series({"T2": 6.0, "Q": 6.0}, name=0.95), ax=axes)
+    figure.set_size_inches(size)
+    figure.canvas.draw()
+    (names,) = (child for child in ax.get_children() if isinstance(child, Names))
+    beyond = int((values > 6.0).any(axis=1).sum())
+    assert f"Beyond one: {beyond} of 400 rows (" in note_of(ax)
+    assert f"), {len(names.written)} named." in note_of(ax)
     assert "Q: squared residual. Dashed: limits of 95 % of new rows." in note_of(ax)
 
 
