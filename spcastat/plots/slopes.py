@@ -37,7 +37,9 @@ SLOPE_NUMBER_GAP, MOST_SLOPE_NUMBERS = 5.0, 5
 #: Height of the note, in font sizes.
 NOTE_ROOM = 3.0
 #: What the note says if marks hide intervals.
-HIDDEN_INTERVALS = "Where no interval is visible, it is narrower than the mark."
+HIDDEN_INTERVALS = "Hidden intervals are narrower than their marks."
+#: A mark takes at most this share of its interval, but is no smaller than this share of its usual size.
+INNER_SHARE, SMALLER_MARK = 0.7, 0.75
 #: Height of the names of the components above the axes, in font sizes.
 HEADING_ROOM = 2.2
 
@@ -106,8 +108,7 @@ def plot_slopes(
     labels = labels_for(full_names(terms), [room] * len(terms), size)
     drawing.name_rows(ax, labels, components_above=True)
     error = half * table["std_error"]
-    ends = (table["estimate"] - error).min(), (table["estimate"] + error).max()
-    scale = Panels(min(0.0, float(ends[0])), max(0.0, float(ends[1])))
+    scale = Panels.around(float((table["estimate"] - error).min()), float((table["estimate"] + error).max()))
     colours = drawing.colours_of(ax, palette, groups)
     offsets = ROW_HEIGHT * ((np.arange(len(groups)) + 0.5) / len(groups) - 0.5)
     marks, widths = [], []
@@ -137,14 +138,15 @@ def plot_slopes(
     draw_panels(ax, scale, columns, len(terms))
     legend_place = legend_above(ax, group_names, HEADING_ROOM, title)
     write_legend(ax, marks, group_names, size, title=title, **legend_place)
-    sentences = ["Slopes: of variables on scores.", *_sentences(slopes, table)]
+    sentences = ["Slopes: regressions of variables on scores.", *_sentences(slopes, table)]
     note = drawing.write_note(ax, [*sentences, HIDDEN_INTERVALS])
     drawing.run_layout(ax)  # legend and note leave the height for the marks
     width, height = drawing.size_of(ax)
-    mark = min(line(4.0), ROW_HEIGHT * float(height) / (len(terms) * len(groups)))
+    largest = min(line(4.0), ROW_HEIGHT * float(height) / (len(terms) * len(groups)))
+    shortest = float(np.nanmin(np.concatenate(widths))) * float(width) / (len(columns) - GAP)
+    mark = float(np.clip(INNER_SHARE * shortest, SMALLER_MARK * largest, largest))
     for points in marks:
         points.set_markersize(mark)
-    shortest = float(np.nanmin(np.concatenate(widths))) * float(width) / (len(columns) - GAP)
     if shortest >= mark and note is not None:
         note.remove()
         drawing.write_note(ax, sentences)
@@ -163,10 +165,10 @@ def _sentences(slopes: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     """Return the sentences of the note on stars and gaps, and on the variables drawn, those of `table`."""
     level = f"{SHOWN_LEVEL:g}".replace("0.", ".")
     if differ := bool((table["p_adjusted"] <= SHOWN_LEVEL).any()):
-        sentences = [f"* differs between groups (adjusted p ≤ {level})."]
+        sentences = [f"* differs between groups (familywise p ≤ {level})."]
     else:
         are_tested = bool(table["p_adjusted"].notna().any())
-        sentences = [f"None differs between groups (adjusted p ≤ {level})."] * are_tested
+        sentences = [f"No slope differs between groups (familywise p ≤ {level})."] * are_tested
     if table["estimate"].isna().any():
         sentences.append("Gap: does not vary in the group, not tested.")
     term_count, count = table["term"].nunique(), slopes["term"].nunique()
@@ -214,6 +216,13 @@ class Panels:
     low: float
     high: float
 
+    @classmethod
+    def around(cls, low: float, high: float) -> Panels:
+        """Return a scale of slopes between two ends, with zero unless it is farther away than their range."""
+        if max(low, -high) > high - low:
+            return cls(low, high)
+        return cls(min(low, 0.0), max(high, 0.0))
+
     def places(self, panel: Any, slopes: Any) -> np.ndarray:
         """Return the positions of slopes on the horizontal axis, in panels counted from zero."""
         share = (np.asarray(slopes, dtype=float) - self.low) / (self.high - self.low)
@@ -228,8 +237,9 @@ def draw_panels(ax: Axes, scale: Panels, names: list[Any], rows: int) -> None:
     bottom.set_visible(False)
     style: dict[str, Any] = {"colors": [bottom.get_edgecolor()], "linewidth": bottom.get_linewidth()}
     ax.hlines([0.0] * len(names), starts, ends, transform=ax.get_xaxis_transform(), clip_on=False, **style)
-    zero = scale.places(starts, 0.0)
-    ax.vlines(zero, -0.6, rows - 0.4, colors=[shade(ax, 0.4)], linewidth=line(0.8), zorder=1)
+    if scale.low <= 0.0 <= scale.high:
+        zero = scale.places(starts, 0.0)
+        ax.vlines(zero, -0.6, rows - 0.4, colors=[shade(ax, 0.4)], linewidth=line(0.8), zorder=1)
     for start, end in zip(starts, ends, strict=True):
         ax.hlines(range(rows), start, end, colors=[shade(ax, 0.08)], linewidth=line(0.6), zorder=0.4)
     ax.set_xlim(0.0, ends[-1])
@@ -254,7 +264,7 @@ def _number_ticks(ax: Axes, scale: Panels, panels: np.ndarray) -> None:
         return 2 <= len(numbers) <= MOST_SLOPE_NUMBERS and bool(gaps.min() >= SLOPE_NUMBER_GAP)
 
     # without room for numbers on both sides of zero, those of the longer one
-    one_sided = (low, high / 2) if high < -low else (low / 2, high)
+    one_sided = (low, max(high / 2, low)) if high < -low else (min(low / 2, high), high)
     for limits in ((low, high), one_sided):
         ticks = round_numbers(*limits, has_room, steps=(1, 2, 3, 4, 5))
         if len(ticks):

@@ -183,6 +183,30 @@ def test_names_of_many_variables_with_slopes_do_not_touch():
         assert "item 30" in {label.get_text() for label in ax.get_yticklabels()}
 
 
+@pytest.mark.parametrize("size", [(3.4, 3.0), (7.0, 4.0)])
+def test_intervals_of_similar_slopes_are_longer_than_their_marks(size):
+    """Their scale has no zero, which would be farther away than the slopes are apart."""
+    rows = [
+        (group, component, f"term {i}", 0.5, 0.57 + 0.1 * j + 0.002 * i + 0.004 * m, 0.008, 0.5)
+        for m, group in enumerate("ABCD")
+        for j, component in enumerate(["PC1", "PC2"])
+        for i in range(5)
+    ]
+    columns = ["group", "component", "term", "loading", "estimate", "std_error", "p_adjusted"]
+    table = pd.DataFrame(rows, columns=columns)
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
+    ax = plots.plot_slopes(table, ax=axes)
+    figure.canvas.draw()
+    assert "0" not in {tick.label1.get_text() for tick in ax.xaxis.get_minor_ticks()}
+    ends = np.concatenate([np.concatenate(lines.get_segments())[:, 0] for lines in interval_lines(ax)])
+    pixels = ax.transData.transform(np.column_stack([ends, ends]))[:, 0]
+    lengths = np.diff(pixels.reshape(-1, 2), axis=1) * 72.0 / figure.dpi
+    assert lengths.min() > max(line.get_markersize() for line in ax.lines)
+    assert "Hidden intervals" not in note_of(ax)
+    ax = plots.plot_slopes(table.assign(estimate=table["estimate"] - 0.6))
+    assert "0" in {tick.label1.get_text() for tick in ax.xaxis.get_minor_ticks()}
+
+
 def interval_lines(ax):
     return [lines for lines in ax.collections if lines.get_gid() == "interval"]
 

@@ -455,7 +455,8 @@ def test_the_figure(found):
     assert len(stars) == 2
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
     (note,) = (text.get_text() for text in ax.texts if text.get_gid() == "note")
-    assert note.startswith("Slopes: of variables on scores. * differs between groups (adjusted p ≤ .05).")
+    assert note.startswith("Slopes: regressions of variables on scores. * differs between groups (familywise")
+    assert "p ≤ .05" in note
     bars = [one for one in ax.collections if one.get_gid() == "interval"]
     assert len(bars) == 2
     assert len(found.plot(components=["PC1"], max_rows=2).get_yticklabels()) == 2
