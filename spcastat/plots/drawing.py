@@ -498,6 +498,8 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
 
 #: How the sentence of a note begins that says what percentages are.
 PERCENTAGES = "%:"
+#: The word for the share of a component by its measure: the adjusted one is what it adds to earlier ones.
+SHARE_WORDS = {"adjusted": "added"}
 
 
 def sentence_on_shares(shares: pd.Series | None, drawn_texts: Iterable[str], measure: str = "") -> list[str]:
@@ -507,8 +509,13 @@ def sentence_on_shares(shares: pd.Series | None, drawn_texts: Iterable[str], mea
     """
     if shares is None or not any("%" in text for text in drawn_texts):
         return []
+    return [f"{PERCENTAGES} {share_words(shares, measure)}."]
+
+
+def share_words(shares: pd.Series, measure: str = "") -> str:
+    """Return what shares are, such as "share of total variance added"; see `sentence_on_shares`."""
     measure = shares.attrs.get("share", measure)
-    return [f"{PERCENTAGES} {measure}{' ' * bool(measure)}share of the {total_of(shares)}."]
+    return f"share of {total_of(shares)} {SHARE_WORDS.get(measure, measure)}".strip()
 
 
 def total_of(table: pd.Series | pd.DataFrame | None) -> str:

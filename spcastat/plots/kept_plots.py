@@ -17,7 +17,7 @@ from spcastat.plots.drawing import accents, ink, line, shade
 from spcastat.plots.legends import legend_above, write_legend
 from spcastat.plots.names import NAME_HEIGHT
 from spcastat.plots.texts import BOLD, HINTED, labels_for, width_of
-from spcastat.plots.ticks import NumbersFromOne
+from spcastat.plots.ticks import NumbersFromOne, number_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,6 +76,7 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     if m is not None:
         dotted: dict[str, Any] = {"linewidth": line(1.1), "linestyle": ":", "zorder": 1}
         ax.axvline(m, color=shade(ax, 0.6), label="kept", **dotted)
+    number_axes(ax)
     ax.xaxis.set_major_locator(NumbersFromOne())
     ax.margins(x=0.1)  # no line is on the vertical axis
     ax.ticklabel_format(axis="y", useOffset=False)
@@ -100,6 +101,7 @@ def _draw_one_number(ax: Axes | None, data: pd.DataFrame) -> Axes:
             ax.errorbar(share, row, xerr=error, color=ink(ax), capsize=2.0, linewidth=line(1.0))
         style: dict[str, Any] = {"va": "center", "fontsize": size, "color": ink(ax)}
         drawing.write(ax, f"{share:.1f}", (share + error, row), (3, 0), **style)
+    number_axes(ax)
     drawing.name_rows(ax, [str(name) for name in shares.index])
     ax.set_xlim(0, 100)
     count = plural(int(data.index[0]), "variable")
@@ -175,6 +177,7 @@ def plot_represented(
         grey: dict[str, Any] = {"fontsize": drawing.name_size(), "va": "center", "color": shade(ax, 0.6)}
         drawing.write(ax, words, (0.0, row), (3, 0), **grey)
     ax.set_xlim(0, 1)
+    number_axes(ax)
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
     hidden = len(represented) + len(all_kept) - len(data)

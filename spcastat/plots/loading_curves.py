@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from spcastat.labels import HEADING_WIDTH, short_name, short_names
 from spcastat.plots import drawing
+from spcastat.plots.blocks import tick_text
 from spcastat.plots.drawing import ink, line, shade
 from spcastat.plots.legends import title_of
 from spcastat.plots.texts import labels_for, lines_of, width_of
+from spcastat.plots.ticks import TickNumbers, number_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +157,7 @@ def _edges(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def _scale(panel: Axes, height: float, size: float) -> None:
     """Set ticks of a panel of this height in points: round values, or zero and one on each side of it."""
     if height > TALL * size:
-        panel.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], min_n_ticks=2))
+        number_axis(panel.yaxis, MaxNLocator("auto", steps=[1, 2, 5, 10], min_n_ticks=2))
         return
     low, high = panel.get_ylim()
     power = 10.0 ** np.floor(np.log10(high))
@@ -165,7 +167,7 @@ def _scale(panel: Axes, height: float, size: float) -> None:
     if distance < NUMBERS_APART * size:  # numbers would touch
         places = places[[0, 2]]
     places = places[places >= low]
-    panel.set_yticks(places, [f"{place:g}".replace("-", "−") for place in places])
+    panel.set_yticks(places, [tick_text(place) for place in places.tolist()])
 
 
 # --- images ---------------------------------------------------------------------------------------
@@ -188,7 +190,8 @@ def draw_images(ax: Axes | None, loadings: pd.DataFrame, shape: tuple[int, int],
         panel.set(xticks=[], yticks=[])
         for spine in panel.spines.values():
             spine.set_color(shade(ax, 0.4))
-    bar = drawing.draw_colour_bar(ax.inset_axes((0.0, 0.0, 0.1, 1.0)), image, label, drawing.name_size())
+    bar_axes, numbers = ax.inset_axes((0.0, 0.0, 0.1, 1.0)), TickNumbers()
+    bar = drawing.draw_colour_bar(bar_axes, image, label, drawing.name_size(), format=numbers)
     bar.set_axes_locator(grid.place_bar)
     return ax
 

@@ -18,7 +18,7 @@ from spcastat.plots import drawing
 from spcastat.plots.drawing import MARKERS, accents, colours_of, ink, line, shade
 from spcastat.plots.legends import EDGE_SPACE, legend_above, legend_size, write_legend
 from spcastat.plots.texts import HINTED, labels_for, width_of, wrapped
-from spcastat.plots.ticks import NumbersFromOne
+from spcastat.plots.ticks import NumbersFromOne, number_axes
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
@@ -32,16 +32,15 @@ DRAWN_MEASURES = {name: one.legend for name, one in MEASURES.items()} | {
 }
 #: Measures, and what they are beside, that a note defines -> the sentence.
 DEFINITIONS = {
-    "adjusted": "Adjusted: variance beyond that of earlier components.",
-    "pev": "PEV: variance after projection on the loadings.",
+    "adjusted": "Adjusted: variance that a component adds to earlier ones.",
+    "pev": "PEV: variance kept by projection on the loadings.",
     "least_squares": "Least squares: variance that the scores predict.",
     "dense": "Dense PCA: all loadings nonzero.",
-    "card": "Cardinality: nonzero loadings of a component.",
 }
 #: Horizontal axis of a path -> its label.
 _ACROSS = {
     "nonzeros": "Nonzero loadings",
-    "card": "Cardinality of each component",
+    "card": "Nonzero loadings of each component",
     "cpzc": "Zero coordinates (CPZC), %",
 }
 #: Kind of measure -> label of the vertical axis.
@@ -53,8 +52,8 @@ _AXES = {
 }
 #: The axis of numbers is logarithmic if the largest is so many times the smallest, of a choice and of a path.
 WIDE_CHOICE, WIDE_PATH = 8.0, 30.0
-#: What the note says of such an axis.
-ON_LOGARITHM = "Horizontal axis: logarithmic."
+#: What the label of such an axis says.
+ON_LOGARITHM = " (logarithmic)"
 #: The share of the height of the axes that a line of their label may take.
 LABEL_SHARE = 0.9
 #: A curve of more points has no marks.
@@ -101,10 +100,9 @@ def _in_lines(ax: Axes, label: str) -> str:
     return "\n".join(wrapped(label, LABEL_SHARE * float(drawing.size_of(ax)[1]), drawing.name_size() + 1.5))
 
 
-def _labelled(ax: Axes, x: str, y: str, whole: bool = True) -> Axes:
-    """Set the axis labels and draw the legend; if `whole`, ticks of the horizontal axis are integers."""
-    if whole:
-        ax.locator_params(axis="x", integer=True)
+def _labelled(ax: Axes, x: str, y: str, integer: bool = True) -> Axes:
+    """Set the axis labels and draw the legend; if `integer`, ticks of the horizontal axis are integers."""
+    number_axes(ax, "x" * integer)
     size = drawing.name_size()
     drawing.label_components(ax, (x, y), size)
     names = ax.get_legend_handles_labels()[1]
@@ -169,8 +167,8 @@ def plot_path(
     sentences = _units(names, kinds, total) if unit == "%" else []
     is_logarithmic = x != "cpzc" and _made_logarithmic(ax, counts, WIDE_PATH)
     sentences += definitions([*names, *["dense"] * ("PCA" in data)])
-    drawing.write_note(ax, [*sentences, ON_LOGARITHM * is_logarithmic])
-    return _labelled(ax, _ACROSS[x], unit, whole=x != "cpzc" and not is_logarithmic)
+    drawing.write_note(ax, sentences)
+    return _labelled(ax, _ACROSS[x] + ON_LOGARITHM * is_logarithmic, unit, integer=x != "cpzc")
 
 
 def definitions(names: Iterable[str]) -> list[str]:
@@ -265,7 +263,7 @@ def plot_choice(
             ax.plot(curve.index, curve[edge], color=blue, alpha=0.18, linewidth=line(0.6))
     dots: dict[str, Any] = {"color": blue, "markersize": line(4), "zorder": 3}
     unequal = data[data["unequal"]]
-    name_of_curve = "equal cardinalities" if len(unequal) else "candidates"
+    name_of_curve = "equal per component" if len(unequal) else "candidates"
     ax.plot(curve.index, curve["value"], marker="o", linewidth=line(1.3), **dots, label=name_of_curve)
     mark = data["chosen"].to_numpy(dtype=bool)
     label_of_choice = "chosen"
@@ -275,17 +273,15 @@ def plot_choice(
         )
         label_of_choice += " (unequal)" * bool(unequal["chosen"].any())
         if len(remaining := unequal[~unequal["chosen"].astype(bool)]):
-            dots |= {"marker": "s", "ls": "none", "label": "unequal cardinalities"}
+            dots |= {"marker": "s", "ls": "none", "label": "unequal"}
             ax.plot(remaining.index, remaining["value"], **dots)
     diamond: dict[str, Any] = {"color": orange, "marker": "D", "markersize": line(6.5), "ls": "none"}
     ax.plot(x[mark], data["value"].to_numpy()[mark], label=label_of_choice, zorder=4, **diamond)
     if dense is not None:
         _dense_line(ax, dense)
-    measure_names = ["card"] * bool(len(unequal)) + ["dense"] * (dense is not None)
     is_logarithmic = _made_logarithmic(ax, x, WIDE_CHOICE)
-    sentences = [table.attrs.get("note", ""), *definitions(measure_names), ON_LOGARITHM * is_logarithmic]
-    drawing.write_note(ax, sentences)
-    return _labelled(ax, "Nonzero loadings, all components", label, whole=not is_logarithmic)
+    drawing.write_note(ax, [table.attrs.get("note", ""), *definitions(["dense"] * (dense is not None))])
+    return _labelled(ax, f"Nonzero loadings{ON_LOGARITHM if is_logarithmic else ', all components'}", label)
 
 
 @explained
@@ -404,6 +400,7 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     label = "% of the variance, or as named" if with_held_out else "% of the variance (last row: of PCA's)"
     drawing.label_components(ax, (label, ""), size)
     ax.xaxis.label.set(ha="right", x=1.0)  # the names have room beside it
+    number_axes(ax)
     ax.set_yticks(places, list(panels.values()), fontsize=size)
     ax.set_ylim(len(panels) - 0.5, -0.5)
     ax.set_xlim(0, end)
@@ -491,10 +488,11 @@ def screeplot(
         added, not a second line.
     parallel : array-like, optional
         Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
-        line: dense components above it have more variance than components of data without structure. Marks
-        of the components before the first one below it are filled. The method of a fit also takes what
-        `choose_k` or `choose` returned. With ``attrs["note"]``, which is written below the plot, thresholds
-        fill the marks and have no line; ``attrs["quantile"]`` is the share of such data below them.
+        line, not for cumulative shares: dense components above it have more variance than components of data
+        without structure. Marks of the components before the first one below it are filled. The method of a
+        fit also takes what `choose_k` or `choose` returned. With ``attrs["note"]``, which is written below
+        the plot, thresholds fill the marks and have no line; ``attrs["quantile"]`` is the share of such data
+        below them.
     k : int, optional
         The number of components chosen, which a vertical line marks; the marks of the dense components up to
         this number are filled instead.
@@ -541,7 +539,7 @@ def screeplot(
     style: dict[str, Any] = {"linewidth": line(1.2), "zorder": 3}
     if values["dense"].notna().any() and (sparse or count > bars):
         label = "dense PCA" if sparse else "PCA" + ", further components" * bool(bars)
-        filled = _filled(values, kind, k)
+        filled = _filled(values, k)
         if k is None and "parallel" in values and len(filled):
             label += " (filled: by parallel analysis)"
         elif len(filled):
@@ -566,12 +564,14 @@ def screeplot(
         threshold_count = int(values["parallel"].notna().sum())
         label = "parallel analysis" + f" (first {threshold_count})" * (threshold_count < count)
         dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": label}
+        dashes |= {"marker": "_", "markersize": line(10.0)} if threshold_count == 1 else {}
         ax.plot(place, values["parallel"], color=orange, **style, **dashes)
     if k is not None:
         dotted: dict[str, Any] = {"linewidth": line(1.1), "linestyle": ":", "zorder": 1}
         ax.axvline(k + 0.5, color=ink(ax), label=f"chosen: k = {k}", **dotted)
     largest = float(np.nanmax(values.to_numpy(), initial=0.0))
     ax.set_ylim(0, (1.06 if kind != "cumulative" else 1.02) * largest if largest > 0 else 1.0)
+    number_axes(ax)
     _ticks(ax, list(data.index), bars, number)
     value_label = _in_lines(ax, VALUE_AXES[kind].format(total=total))
     drawing.label_components(ax, (ax.get_xlabel(), value_label), drawing.name_size())
@@ -595,7 +595,9 @@ def _on_parallel_analysis(parallel: Any) -> list[str]:
     if note := _attribute(parallel, "note"):
         return [note]
     quantile = _attribute(parallel, "quantile")
-    return [f"Parallel analysis: {100 * quantile:g} % quantile of noise."] if quantile else []
+    if not quantile:
+        return []
+    return [f"Parallel analysis: exceeded by {100 * (1.0 - quantile):.3g} % of data without structure."]
 
 
 def _write_shares_and_note(ax: Axes, values: pd.DataFrame, bars: int, sentences: Sequence[str]) -> None:
@@ -622,12 +624,12 @@ def _has_higher_bar(values: pd.DataFrame, kind: str, bars: int) -> bool:
     return kind != "cumulative" and bool((excess > visible_excess).any())
 
 
-def _filled(data: pd.DataFrame, kind: str, k: int | None) -> NDArray[np.intp]:
+def _filled(data: pd.DataFrame, k: int | None) -> NDArray[np.intp]:
     """Return the positions of the dense components whose marks are filled.
 
     Those chosen, or those before the first that does not exceed parallel analysis; none without marks.
     """
-    if len(data) > MOST_MARKS or (k is None and ("parallel" not in data or kind == "cumulative")):
+    if len(data) > MOST_MARKS or (k is None and "parallel" not in data):
         return np.arange(0)
     if k is not None:
         return np.arange(min(k, len(data)))
@@ -679,6 +681,11 @@ def screeplot_data(
     dense = np.diff(cumulative, prepend=0.0) * total if spectrum is None else _spectrum(spectrum, k)
     columns = {"sparse": adjusted, "dense": dense}
     if parallel is not None:
+        if kind == "cumulative":
+            raise OptionError(
+                "parallel= was given with kind='cumulative', but its thresholds are for single components; "
+                "take kind='variance' or kind='share'."
+            )
         columns["parallel"] = _numbers("parallel", parallel)
         if columns["parallel"].min() < 0:
             raise OptionError(f"parallel={shown(parallel)} was given; thresholds of variances are 0 or more.")
@@ -778,6 +785,7 @@ def _numbers(what: str, values: Any) -> np.ndarray:
     if (
         numbers is None
         or numbers.ndim != 1
+        or isinstance(values, (bool, np.bool_))
         or not 0 < len(numbers) <= COMPONENTS_DRAWN
         or not np.isfinite(numbers).all()
     ):

@@ -27,7 +27,7 @@ from spcastat.plots.score_plots import (
     scatter_groups,
 )
 from spcastat.plots.texts import HINTED, width_of
-from spcastat.plots.ticks import InnerTicks
+from spcastat.plots.ticks import InnerTicks, number_axis
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _shares_in_words(values: pd.DataFrame, shares: pd.Series | None) -> list[str
     texts = [text.removesuffix(" %") for text in drawing.share_texts(list(values.columns), shares)]
     if shares is None or not all(texts):
         return []
-    words = f"{shares.attrs.get('share', '')} share of the {drawing.total_of(shares)}".strip()
+    words = drawing.share_words(shares)
     return [f"{words[0].upper()}{words[1:]}: {', '.join(texts)} %."]
 
 
@@ -212,9 +212,9 @@ def _draw_pairs(
                 _draw_density(panel, xy[:, j], groups, palette)
             else:
                 _draw_pair(panel, xy[:, [j, i]], groups, palette, share)
-            panel.xaxis.set_major_locator(InnerTicks(size - 0.5, 1.0 / PANEL_WIDTH - 1.0))
+            number_axis(panel.xaxis, InnerTicks(size - 0.5, 1.0 / PANEL_WIDTH - 1.0))
             if i != j:
-                panel.yaxis.set_major_locator(InnerTicks(size - 0.5, gap / (1.0 - gap)))
+                number_axis(panel.yaxis, InnerTicks(size - 0.5, gap / (1.0 - gap)))
             panel.tick_params(labelsize=size - 0.5, length=2.5)
             top_panel = columns.setdefault(j, panel)
             if top_panel is not panel:
@@ -428,7 +428,7 @@ def _draw_over_index(
             panel.xaxis.set_major_formatter(ConciseDateFormatter(locator))
         elif (x == np.round(x)).all():
             panel.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
-        panel.yaxis.set_major_locator(InnerTicks(size, 1.0 / PANEL_HEIGHT - 1.0))
+        number_axis(panel.yaxis, InnerTicks(size, 1.0 / PANEL_HEIGHT - 1.0))
         panel.tick_params(labelsize=size)
         panel.xaxis.get_offset_text().set_fontsize(size)
         panel.set_ylabel(name, fontsize=size + 1.0, parse_math=False)
@@ -517,7 +517,7 @@ def plot_coordinates(
         panel.set_title(heading, **style)
         panel.set_ylabel("Coordinate" if j == k // 2 else "", fontsize=size + 1.0)
         panel.set_xlim(row[0] - 0.5 - 0.01 * n, row[-1] + 0.5 + 0.01 * n)
-        panel.yaxis.set_major_locator(InnerTicks(size, 1.0 / height - 1.0))
+        number_axis(panel.yaxis, InnerTicks(size, 1.0 / height - 1.0))
         panel.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         panel.tick_params(labelsize=size)
         panel.set_xlabel(label if j == k - 1 else "", fontsize=size + 1.0, parse_math=False)

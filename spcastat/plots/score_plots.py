@@ -27,7 +27,7 @@ from spcastat.plots.drawing import (
 from spcastat.plots.legends import legend_above, title_of, write_legend
 from spcastat.plots.names import HALO, NAME_HEIGHT, TIP_COVER, Names
 from spcastat.plots.texts import width_of
-from spcastat.plots.ticks import number_axes
+from spcastat.plots.ticks import TickNumbers, number_axes
 from spcastat.reading.checks import aligned, frame_values, real_array
 
 if TYPE_CHECKING:
@@ -218,9 +218,8 @@ def scatter_numbers(
 def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float) -> Axes:
     """Draw a horizontal colour bar in child axes, which the locator of the axes places; return these."""
     bar_axes = ax.inset_axes((0.0, 1.02, 1.0, 0.04))
-    return drawing.draw_colour_bar(
-        bar_axes, artist, title, size, orientation="horizontal", ticklocation="top"
-    )
+    look = {"orientation": "horizontal", "ticklocation": "top", "format": TickNumbers()}
+    return drawing.draw_colour_bar(bar_axes, artist, title, size, **look)
 
 
 #: The smallest points of groups, as a share of the largest, and how opaque they are at least: colours of

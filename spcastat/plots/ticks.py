@@ -45,8 +45,13 @@ def number_axes(ax: Any, integer_axes: str = "") -> None:
     for axis in (ax.xaxis, ax.yaxis):
         if axis.get_scale() == "linear":
             is_integer = axis.axis_name in integer_axes
-            axis.set_major_locator(MaxNLocator("auto", steps=[*TICK_STEPS, 10], integer=is_integer))
-            axis.set_major_formatter(TickNumbers())
+            number_axis(axis, MaxNLocator("auto", steps=[*TICK_STEPS, 10], integer=is_integer))
+
+
+def number_axis(axis: Any, locator: Locator) -> None:
+    """Put numbers at the ticks of an axis."""
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(TickNumbers())
 
 
 def round_numbers(

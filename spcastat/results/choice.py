@@ -174,6 +174,7 @@ class ComponentChoice(Outcome):
         eigenvalues = tests.spectrum["eigenvalue"].copy()
         is_masked = bool((eigenvalues.to_numpy()[: self.k] < noise.to_numpy()[: self.k]).any())
         remark = " This test of noise removes the earlier components; parallel analysis does not." * is_masked
+        remark += " Large rows were shrunk to 1.5 times the median distance." * (tests.large is not None)
         eigenvalues.attrs["note"] = choice_tables.number_reason(tests) + remark
         options: dict[str, Any] = {"parallel": noise, "k": self.k, "max_components": count}
         ax = plots.screeplot(None, eigenvalues, sparse=False, ax=ax, **options)

@@ -229,7 +229,7 @@ def test_unequal_cardinalities_are_not_on_the_curve_of_equal_ones():
     plt.close(ax.figure)
     apart = table.assign(card=[1, (2, 2), (4, 1), 3])
     names = [text.get_text() for text in sp.plots.plot_choice(apart).get_legend().get_texts()]
-    assert {"equal cardinalities", "unequal cardinalities", "± 1 s.e."} <= set(names)
+    assert {"equal per component", "unequal", "± 1 s.e."} <= set(names)
     all_unequal = table.assign(card=[(1, 1), (2, 2), (4, 1), (3, 3)])
     assert not sp.plots.plot_choice_data(all_unequal)["unequal"].any()
 

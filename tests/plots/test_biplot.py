@@ -763,7 +763,7 @@ def test_every_figure_says_what_its_marks_and_percentages_are(scores, loadings, 
     triangles = "Triangles at the edge: 1 row" if kind == "groups" else "Triangles: 1 row"
     for words in ("Points: ", triangles, "Rings: 4 rows", "Bars: ", "hollow: ", "Arrows: ", "r = "):
         assert words in note
-    assert "%: adjusted share of the total variance." in note
+    assert "%: share of total variance added." in note
     names = next(child for child in ax.get_children() if isinstance(child, Names))
     if size != (3.4, 3.0):  # the last sentence has no room where all others are written
         assert f"Names: {sum(name.counted for name in names.written)} of 60 rows." in note
@@ -776,7 +776,7 @@ def test_an_axis_explains_percentages_where_no_note_does(scores, loadings):
     ax = biplot(scores, loadings, shares=shares, note=False)
     ax.figure.canvas.draw()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("PC1 (30.0 % of the residual variance)", "PC2 (20.0 %)")
-    assert "%: adjusted share of the residual variance." in note_of(biplot(scores, loadings, shares=shares))
+    assert "%: share of residual variance added." in note_of(biplot(scores, loadings, shares=shares))
 
 
 def test_points_of_many_groups_keep_their_colours(loadings):

@@ -299,7 +299,7 @@ def test_a_scale_does_not_take_the_room_of_names():
 def test_the_caption_says_what_values_and_percentages_are(judges_fit, options, label):
     ax = judges_fit.plot_loadings(kind="blocks", **options)
     ax.figure.canvas.draw()
-    assert caption_of_blocks(ax) == f"{label}. %: adjusted share of the total variance."
+    assert caption_of_blocks(ax) == f"{label}. %: share of total variance added."
     ax = judges_fit.plot_loadings(kind="line", **options)
     assert [panel.get_ylabel() for panel in ax.child_axes if panel.get_ylabel()] == [label.partition(" (")[0]]
 
@@ -333,10 +333,10 @@ def test_the_scale_of_a_bootstrap_names_the_level(judges_fit):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"card": 3}, "adjusted share of the total variance"),
-        ({"method": "pca"}, "share of the total variance"),
-        ({"card": 3, "robust": True}, "adjusted share of the variance of the cleaned data"),
-        ({"card": 3, "formula": "~ . | alcohol"}, "adjusted share of the residual variance"),
+        ({"card": 3}, "share of total variance added"),
+        ({"method": "pca"}, "share of total variance."),
+        ({"card": 3, "robust": True}, "share of variance of the cleaned data added"),
+        ({"card": 3, "formula": "~ . | alcohol"}, "share of residual variance added"),
     ],
 )
 def test_plots_say_what_percentages_are_shares_of(options, words):
@@ -718,10 +718,8 @@ def test_a_table_names_its_values_and_the_shares_of_the_components(judges_fit):
     ax = judges_fit.plot_loadings(kind="table", values="cos2")
     ax.figure.canvas.draw()
     words = [text.get_text() for text in texts(ax)]
-    caption = (
-        "Squared cosine (correlated scores: sums above 1; colour: size). %: adjusted share of the total "
-        "variance."
-    )
+    values = "Squared cosine (correlated scores: sums above 1; colour: size)"
+    caption = f"{values}. %: share of total variance added."
     (table,) = artists(ax, LoadingTable)
     assert " ".join(table.caption) == caption
     shares = judges_fit.variance["share of total"]

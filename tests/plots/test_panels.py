@@ -74,7 +74,7 @@ def test_percentages_without_room_in_panels_are_in_the_note():
     figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
     ax = plots.plot_scores(scores, shares=shares, ax=figure.subplots())
     assert not any("%" in panel.get_xlabel() for panel in ax.child_axes)
-    assert "Share of the total variance: 30.0, 20.0, 10.0, 5.0, 4.0 %." in note_of(ax)
+    assert "Share of total variance: 30.0, 20.0, 10.0, 5.0, 4.0 %." in note_of(ax)
 
 
 # --- over the index -------------------------------------------------------------------------------
@@ -224,6 +224,28 @@ DRAWINGS = {
 }
 
 
+@pytest.mark.parametrize("name", [*DRAWINGS, "scores", "represented"])
+@pytest.mark.parametrize("size", [(3.4, 3.0), (7.0, 4.0)])
+def test_numbers_at_ticks_have_no_zero_that_says_nothing(name, size, scores):
+    """ ".5", "1" and "20", as beside bars of loadings: no "0.5", "1.0" or "20.0"."""
+    represented = pd.DataFrame({"R2": [0.9, 0.8, 0.3], "most_by": ["a", "a", "b"]}, index=["c", "d", "e"])
+    draw = DRAWINGS | {
+        "scores": lambda ax: plots.plot_scores(0.3 * scores, ax=ax),
+        "represented": lambda ax: plots.plot_represented(represented, ax=ax),
+    }
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
+    ax = draw[name](axes)
+    figure.canvas.draw()
+    labels = [
+        label.get_text()
+        for panel in (ax, *ax.child_axes)
+        if panel.axison
+        for label in (*panel.get_xticklabels(which="both"), *panel.get_yticklabels(which="both"))
+    ]
+    assert len(numbers := [text for text in labels if re.fullmatch(r"−?[\d.,]+", text)]) >= 2
+    assert not [text for text in numbers if re.match(r"−?0\.", text) or re.search(r"\.\d*0$", text)]
+
+
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_every_text_is_within_a_figure_of_a_column(name):
     """3.4 x 3 inches, with names of 50 characters: no text leaves the figure, none is below 6.5 points."""
@@ -344,7 +366,7 @@ def test_choices_and_paths_say_that_an_axis_is_logarithmic():
         table = table.assign(adjusted=0.5, pca=0.9)
         for ax in (plots.plot_choice(table, by="bic"), plots.plot_path(table)):
             assert ax.get_xscale() == ("log" if is_logarithmic else "linear")
-            assert ("Horizontal axis: logarithmic." in note_of(ax)) == is_logarithmic
+            assert ("(logarithmic)" in ax.get_xlabel()) == is_logarithmic
         names = [text.get_text() for text in plots.plot_choice(table, by="bic").get_legend().get_texts()]
         assert names == ["candidates", "chosen"]
 

@@ -70,6 +70,8 @@ MEASURES = [
     ("screeplot(variance, coo_array([4.0, 2.0, 1.0]))", OptionError, "finite numbers"),
     ("screeplot(variance, parallel=['a'])", OptionError, "must contain finite numbers"),
     ("screeplot(variance.drop(columns='cumulative PCA'))", ShapeError, "lacks 'cumulative PCA'"),
+    ("screeplot(variance, parallel=[1.0], kind='cumulative')", OptionError, "are for single components"),
+    ("screeplot(variance, parallel=True)", OptionError, "parallel=True was given; it must contain finite"),
     ("plot_path(table, measures='ajusted')", OptionError, "Did you mean 'adjusted'"),
     ("plot_path(table, measures=[])", OptionError, "empty"),
     ("plot_path(table.drop(columns='pca'))", ShapeError, "'pca'"),
