@@ -326,7 +326,7 @@ def test_the_scale_of_a_bootstrap_names_the_level(judges_fit):
     ax = judges_fit.bootstrap(39, rng=1).plot(level=0.9)
     ax.figure.canvas.draw()
     assert caption_of_blocks(ax).startswith(
-        "Loading with 90 % bootstrap interval, 39 draws (hollow: negative; pale: includes zero). %: adjusted"
+        "Loading with 90 % bootstrap interval, 39 draws (hollow: negative; pale: includes zero). %: share of"
     )
 
 
@@ -334,7 +334,7 @@ def test_the_scale_of_a_bootstrap_names_the_level(judges_fit):
     ("options", "words"),
     [
         ({"card": 3}, "share of total variance added"),
-        ({"method": "pca"}, "share of total variance."),
+        ({"method": "pca"}, "share of total variance"),
         ({"card": 3, "robust": True}, "share of variance of the cleaned data added"),
         ({"card": 3, "formula": "~ . | alcohol"}, "share of residual variance added"),
     ],
