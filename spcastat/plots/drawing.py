@@ -556,8 +556,8 @@ def draw_colour_bar(bar_axes: Axes, artist: Any, title: str | None, size: float,
 
 
 def correlation_text(r: float) -> str:
-    """Return "r = " and a correlation with two decimals and a minus sign; zero has none."""
-    return f"r = {round(r, 2) + 0.0:.2f}".replace("-", "−")
+    """Return a correlation as "r = .16" or "r = −.42", like loadings."""
+    return f"r = {'−' * (round(r, 2) < 0)}{f'{abs(r):.2f}'.removeprefix('0')}"
 
 
 def correlation_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
@@ -621,12 +621,23 @@ def note_below(ax: Axes, text: str, size: float) -> Text:
 
 def place_width(ax: Axes) -> float:
     """Return the width in points of the axes with the names beside them: of their columns of a layout."""
+    return _place_size(ax)[0]
+
+
+def place_height(ax: Axes) -> float:
+    """Return the height in points of the axes with what is above and below: of their rows of a layout."""
+    return _place_size(ax)[1]
+
+
+def _place_size(ax: Axes) -> tuple[float, float]:
     figure, spec = ax.get_figure(root=False), ax.get_subplotspec()
     assert figure is not None
-    width = float(in_points(ax, figure.bbox.width))
+    width, height = in_points(ax, figure.bbox.size).tolist()
     if spec is None or figure_of(ax).get_layout_engine() is None:
-        return width * ax.get_position(original=True).width
-    return width * len(spec.colspan) / spec.get_gridspec().ncols
+        place = ax.get_position(original=True)
+        return width * place.width, height * place.height
+    grid = spec.get_gridspec()
+    return width * len(spec.colspan) / grid.ncols, height * len(spec.rowspan) / grid.nrows
 
 
 def _note_size() -> float:

@@ -16,7 +16,15 @@ from spcastat.linalg.accumulate import is_sparse
 from spcastat.measures import MEASURES, measures_of
 from spcastat.plots import drawing
 from spcastat.plots.drawing import MARKERS, accents, colours_of, ink, line, shade
-from spcastat.plots.legends import EDGE_SPACE, legend_above, legend_size, write_legend
+from spcastat.plots.legends import (
+    COLUMN_SPACE,
+    EDGE_SPACE,
+    HANDLE,
+    HANDLE_GAP,
+    legend_above,
+    legend_size,
+    write_legend,
+)
 from spcastat.plots.texts import HINTED, labels_for, width_of, wrapped
 from spcastat.plots.ticks import NumbersFromOne, number_axes
 from spcastat.reading.checks import real_array
@@ -337,6 +345,8 @@ def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
 
 #: The largest share of the place of the axes for the names of fits above them.
 LEGEND_SHARE = 0.8
+#: The largest share of the height of this place for them in one column.
+HIGHEST_LEGEND = 0.2
 #: The columns drawn, from top to bottom, with their labels: the measures that are shares of variance.
 MEASURE_PANELS = {
     measure.name: measure.legend.replace(", relative to PCA", ",\n% of PCA's").replace(" v", "\nv")
@@ -379,8 +389,7 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     height = 1.1 + max(0.62, 0.14 * len(fits)) * len(panels)
     ax = drawing.axes_for(ax, 6.6, height + 0.14 * len(fits), drawing.ROWS_ONLY)
     size = drawing.name_size()
-    rooms = [drawing.name_room(ax, LEGEND_SHARE) - width_of(count, size) for count in counts]
-    fits = [label + count for label, count in zip(labels_for(fits, rooms, size), counts, strict=True)]
+    fits, columns = _names_of_fits(ax, fits, counts)
     places = np.arange(len(panels), dtype=float)
     values = 100 * data[list(panels)]
     errors = 100 * data["held_out_se"] if with_held_out else pd.Series(0.0, data.index)
@@ -408,7 +417,9 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
     title = "fit (nonzeros)" if counted else None
-    place = {**legend_above(ax, fits), "ncols": 1}
+    place = {**legend_above(ax, fits), "ncols": columns}
+    if columns > 1:  # the legend begins above the names of the measures
+        place |= {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
     write_legend(ax, None, fits, size, title=title, **place)
     drawing.write_note(ax, [*definitions(data.columns), *ON_HELD_OUT_ERRORS * with_held_out])
     drawing.run_layout(ax)
@@ -416,6 +427,20 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     for marks in ax.lines:
         marks.set_markersize(min(line(6), max(pitch, drawing.SMALLEST_MARK)))
     return ax
+
+
+def _names_of_fits(ax: Axes, fits: Sequence[str], counts: Sequence[str]) -> tuple[list[str], int]:
+    """Return the names of fits with their numbers of loadings, and the number of columns of their legend.
+
+    There are two columns of shorter names if one would be too high.
+    """
+    size = drawing.name_size()
+    room, height = drawing.name_room(ax, LEGEND_SHARE), drawing.place_height(ax)
+    if is_high := legend_size(fits, "fit", 1, size)[1] > HIGHEST_LEGEND * height:
+        column = (drawing.place_width(ax) - COLUMN_SPACE * size) / 2.0
+        room = column / HINTED - (HANDLE + HANDLE_GAP) * size
+    labels = labels_for(fits, [room - width_of(count, size) for count in counts], size)
+    return [label + count for label, count in zip(labels, counts, strict=True)], 1 + is_high
 
 
 @explained

@@ -177,10 +177,7 @@ class ComponentChoice(Outcome):
         remark += " Large rows were shrunk to 1.5 times the median distance." * (tests.large is not None)
         eigenvalues.attrs["note"] = choice_tables.number_reason(tests) + remark
         options: dict[str, Any] = {"parallel": noise, "k": self.k, "max_components": count}
-        ax = plots.screeplot(None, eigenvalues, sparse=False, ax=ax, **options)
-        if tests.large is not None:
-            ax.set_ylabel("Variance (large rows shrunk)")
-        return ax
+        return plots.screeplot(None, eigenvalues, sparse=False, ax=ax, **options)
 
     def _noise_for(self, spectrum: np.ndarray) -> pd.Series:
         """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
