@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,9 @@ FEWEST_BLOCK_LINES = 2
 BLOCK_COLUMN_GAP = 18.0
 #: The smallest width of a column in font sizes, and that of one whose bars all have their numbers.
 NARROWEST_COLUMN, NARROWEST_NUMBERED = 14.0, 10.0
-#: Bars take this share of a column, between so many font sizes, and then what the names leave.
-BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
+#: Bars take this share of a column, or the second one for the sake of names, between so many font sizes, and
+#: then what the names leave.
+BARS, SHORT_BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 0.2, 2.4, 7.0
 #: Where there is more room than needed, lines are up to so many times as high.
 HIGHEST_LINE = 3.4
 #: The most lines of a caption.
@@ -247,6 +249,7 @@ class LoadingColumns:
         """Return layout and position of every block: all names in full, then the largest text."""
         smallest = drawing.SMALLEST_NAME
         largest = max(smallest, LARGEST_FONT * float(matplotlib.rcParams["font.size"]))
+        best_size, best_count = smallest, 1
         best_cost, best_layouts = self._attempt(smallest, 1, width, height, scale)
         for size in np.unique(np.linspace(smallest, largest, TEXT_SIZES))[::-1].tolist():
             wide_columns = _most_columns(width, size, NARROWEST_COLUMN)
@@ -257,8 +260,13 @@ class LoadingColumns:
                     continue
                 cost += self.column_cost * (count - 1) - POINT_VALUE * (size - smallest)
                 if cost < best_cost:
-                    best_cost, best_layouts = cost, placed
-        return best_layouts
+                    best_cost, best_layouts, best_size, best_count = cost, placed, size, count
+        short_bars = self._attempt(best_size, best_count, width, height, scale, SHORT_BARS)[1]
+        losses = [
+            (self._without_room(layouts), not _have_numbers(layouts))
+            for layouts in (best_layouts, short_bars)
+        ]
+        return best_layouts if losses[0] <= losses[1] else short_bars
 
     def shorten_figure(self) -> None:
         """Give the figure, which contains nothing else, the smallest height that leaves its blocks alike.
@@ -275,20 +283,27 @@ class LoadingColumns:
         figure.set_size_inches(width / 72.0, min(height, depth + 2.0 * PAD + 1.0) / 72.0)
 
     def _attempt(
-        self, size: float, count: int, width: float, height: float, scale: bool
+        self, size: float, count: int, width: float, height: float, scale: bool, bars: float = BARS
     ) -> tuple[float, list[Placed]]:
         """Return the cost, and layout and position of every block, with this size of text and columns."""
-        attempt = self._placed(size, count, width, height, scale, True)
+        attempt = self._placed(size, count, width, height, scale, True, bars)
         if _have_numbers(attempt[1]):
             return attempt
-        cost, placed = self._placed(size, count, width, height, scale, False)
+        cost, placed = self._placed(size, count, width, height, scale, False, bars)
         return cost + NUMBERS_COST, placed
 
     def _placed(
-        self, size: float, count: int, width: float, height: float, scale: bool, with_values: bool
+        self,
+        size: float,
+        count: int,
+        width: float,
+        height: float,
+        scale: bool,
+        with_values: bool,
+        bars: float,
     ) -> tuple[float, list[Placed]]:
         column = (width - BLOCK_COLUMN_GAP * (count - 1)) / count
-        room = float(np.clip(BARS * column, SHORTEST_BARS * size, LONGEST_BARS * size))
+        room = float(np.clip(bars * column, SHORTEST_BARS * size, LONGEST_BARS * size))
         unit = room / (self.span[1] - self.span[0])
         placed: list[Placed] = []
         line = BLOCK_LINE * size
@@ -396,35 +411,57 @@ class LoadingColumns:
             return len(self.blocks)
         return max(min(count * int((lines - 1 + NEXT_BLOCK) / least_lines), len(self.blocks)), 1)
 
-    def _quotas(self, block_count: int, count: int, lines: float) -> Iterator[tuple[int, range, list[int]]]:
-        """Yield the number of each column, its blocks, and how many rows each of these may have.
+    def _quotas(self, block_count: int, count: int, lines: float) -> list[tuple[int, range, list[int]]]:
+        """Return the number of each column, its blocks, and how many rows each of these may have.
 
-        If rows must be left out, all components in columns of as many components are cut at the same number,
-        so that none looks smaller.
+        Columns are about as long as one another. If rows must be left out, they have as many components,
+        unless some are complete and more of these, or more rows, have room otherwise.
         """
         needs = [
             len(block.rows) + bool(hidden) for block, hidden in zip(self.blocks, self.hidden, strict=True)
         ]
         columns = balanced([need + HEADING_LINES + NEXT_BLOCK for need in needs[:block_count]], count)
-        if any(sum(needs[i] for i in members) > lines for members in columns):  # about as long when cut
-            columns = balanced([1.0] * block_count, count)
-        quotas = []
-        for members in columns:
+        quotas = column_quotas(columns, needs, lines)
+        if any(sum(needs[i] for i in members) > lines for members in columns):
+            cut_quotas = column_quotas(balanced([1.0] * block_count, count), needs, lines)
+            quotas = max(cut_quotas, quotas, key=partial(_drawn_counts, needs))
+        return quotas
+
+
+def column_quotas(
+    columns: Sequence[range], needs: Sequence[int], lines: float
+) -> list[tuple[int, range, list[int]]]:
+    """Return the number of each column, its blocks, and how many rows each of these may have.
+
+    If rows must be left out, all components in columns of as many components are cut at the same number, so
+    that none looks smaller.
+    """
+    quotas = []
+    for members in columns:
+        free = lines - HEADING_LINES * len(members) - NEXT_BLOCK * (len(members) - 1)
+        quotas.append(shares_of([needs[i] for i in members], free))
+    column_rows = []
+    for number, (members, quota) in enumerate(zip(columns, quotas, strict=True)):
+        short_quotas = [
+            rows
+            for column, column_quota in zip(columns, quotas, strict=True)
+            for i, rows in zip(column, column_quota, strict=True)
+            if len(column) == len(members) and rows < needs[i]
+        ]
+        if short_quotas:
+            column_rows.append((number, members, [min(rows, *short_quotas) for rows in quota]))
+        else:  # lines that are left are for names of two lines
             free = lines - HEADING_LINES * len(members) - NEXT_BLOCK * (len(members) - 1)
-            quotas.append(shares_of([needs[i] for i in members], free))
-        for number, (members, quota) in enumerate(zip(columns, quotas, strict=True)):
-            short_quotas = [
-                rows
-                for column, column_quota in zip(columns, quotas, strict=True)
-                for i, rows in zip(column, column_quota, strict=True)
-                if len(column) == len(members) and rows < needs[i]
-            ]
-            if short_quotas:
-                yield number, members, [min(rows, *short_quotas) for rows in quota]
-            else:  # lines that are left are for names of two lines
-                free = lines - HEADING_LINES * len(members) - NEXT_BLOCK * (len(members) - 1)
-                spare = int((free - sum(quota)) / len(members))
-                yield number, members, [rows + min(rows, spare) for rows in quota]
+            spare = int((free - sum(quota)) / len(members))
+            column_rows.append((number, members, [rows + min(rows, spare) for rows in quota]))
+    return column_rows
+
+
+def _drawn_counts(needs: Sequence[int], quotas: Sequence[tuple[int, range, list[int]]]) -> tuple[int, int]:
+    """Return how many components are complete, and, if any are, how many rows all have."""
+    pairs = [(needs[i], rows) for _, members, quota in quotas for i, rows in zip(members, quota, strict=True)]
+    complete_count = sum(rows >= need for need, rows in pairs)
+    return complete_count, sum(map(min, pairs)) if complete_count else 0
 
 
 def caption_of(label: str, sentences: Sequence[str]) -> str:

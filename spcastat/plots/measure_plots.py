@@ -265,7 +265,7 @@ def plot_choice(
     x = data.index.to_numpy(dtype=float)
     curve = data[~data["unequal"]]
     if (curve["upper"] > curve["lower"]).any():
-        band: dict[str, Any] = {"color": blue, "alpha": 0.18, "linewidth": 0, "label": "± 1 s.e."}
+        band: dict[str, Any] = {"color": blue, "alpha": 0.25, "linewidth": 0, "label": "± 1 s.e."}
         ax.fill_between(curve.index, curve["lower"], curve["upper"], **band)
         for edge in ("lower", "upper"):  # Matplotlib places legends away from lines, but not from bands
             ax.plot(curve.index, curve[edge], color=blue, alpha=0.18, linewidth=line(0.6))

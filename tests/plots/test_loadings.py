@@ -590,7 +590,8 @@ def test_the_note_of_a_circle_states_the_correlation_of_scores():
     fit = sp.spca(pd.DataFrame(X), 2, 2, scale=True, effort="quick")
     r = np.corrcoef(fit.scores.T)[0, 1]
     assert abs(r) > 0.1
-    assert f"Correlated scores: r = {r:.2f}.".replace("-", "−") in note_of(fit.plot_correlations())
+    correlation = f"r = {r:.2f}.".replace("-", "−").replace("0.", ".")
+    assert f"Correlated scores: {correlation}" in note_of(fit.plot_correlations())
 
 
 def test_a_circle_of_correlations_first_says_what_faint_arrows_are():
@@ -802,14 +803,28 @@ def test_components_with_short_names_stand_in_narrow_columns_with_all_their_numb
     assert len({block.corner[0] for block in blocks}) == 3
 
 
+def test_a_long_component_has_a_column_and_short_ones_share_the_next():
+    """41, 20 and 10 variables in two columns: only the first component is cut."""
+    values = np.zeros((71, 3))
+    for j, rows in enumerate((range(41), range(41, 61), range(61, 71))):
+        values[rows, j] = np.linspace(0.5, 0.1, len(rows))
+    loadings = pd.DataFrame(values, index=[f"variable {i}" for i in range(71)]).add_prefix("PC", axis=1)
+    figure = plt.figure(figsize=(3.4, 4.5), layout="constrained")
+    first, second, third = drawn(plot_loadings(loadings, kind="blocks", ax=figure.subplots()))
+    places = [block.get_window_extent().x0 for block in (first, second, third)]
+    assert places[0] < places[1] == places[2]
+    assert second.layout.hidden == third.layout.hidden == 0
+    assert len(first.layout.labels) > 25
+
+
 def test_components_that_are_cut_alike_stand_in_columns_of_equal_length(make_loadings):
     """Where no component has room for all its variables, long ones do not fill a column alone."""
-    counts = [40, 30, 20, 10]
-    values = np.zeros((100, 4))
+    counts = [40, 30, 28, 26]
+    values = np.zeros((124, 4))
     for j, count in enumerate(counts):
         first = sum(counts[:j])
         values[first : first + count, j] = np.linspace(0.4, 0.1, count)
-    loadings = pd.DataFrame(values, index=[f"gene {i}" for i in range(100)]).add_prefix("PC", axis=1)
+    loadings = pd.DataFrame(values, index=[f"gene {i}" for i in range(124)]).add_prefix("PC", axis=1)
     figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
     blocks = drawn(plot_loadings(loadings, kind="blocks", ax=figure.subplots()))
     corners = {round(block.get_window_extent().x0) for block in blocks}
