@@ -39,7 +39,7 @@ from spcastat.plots.frame import FAR_ROWS, EdgeMarks, Frame, far_rows, positions
 from spcastat.plots.legends import title_of, write_legend
 from spcastat.plots.margins import Margins
 from spcastat.plots.names import MARK_COVER, ROW_COVER, TIP_COVER, Names
-from spcastat.plots.ticks import SteadyTicks
+from spcastat.plots.ticks import SteadyTicks, number_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,7 +150,7 @@ def biplot(
     drawing.label_components(ax, drawing.axis_names(names, shares), size)
     drawing.cross(ax)
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(SteadyTicks())
+        number_axis(axis, SteadyTicks())
     rows_of = data.points["group"].array if "group" in data.points else None
     clouds = list(score_plots.groups_of(ax, rows_of, len(data.points), palette))
     named_clouds = [cloud for cloud in clouds if cloud.name != score_plots.GROUP_MISSING]

@@ -118,7 +118,7 @@ class SteadyTicks(Locator):
 
     def width(self, ticks: Numbers) -> float:
         """Return the width of the widest number in points; 0 without ticks."""
-        return max((width_of(f"{tick:.6g}".replace("-", "−"), self._size()) for tick in ticks), default=0.0)
+        return max((width_of(tick_text(tick), self._size()) for tick in ticks.tolist()), default=0.0)
 
     def _size(self) -> float:
         axis: Any = self.axis
