@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from spcastat.hints import Pair
 from spcastat.labels import name_text, short_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
-from spcastat.plots.blocks import Block, NamedBar, loading_text
+from spcastat.plots.blocks import Block, NamedBar
+from spcastat.plots.captions import (
+    Drawn,
+    Sentence,
+    on_arrows,
+    on_bars,
+    on_correlation,
+    on_shares,
+    on_supplementary,
+)
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, shade, visible
 from spcastat.plots.margins import Margins
 from spcastat.plots.names import TIP_COVER, Names
@@ -23,8 +33,6 @@ from spcastat.plots.names import TIP_COVER, Names
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Correlation of scores from which a note mentions it.
-NOTABLE = 0.1
 #: Default of the largest number of arrows.
 MAX_ARROWS = 12
 #: Room for names beside the circle, as a share of its width; each side has as much of it as of the arrows.
@@ -163,7 +171,7 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
     drawn_first = -arrows["length"].to_numpy(), ~arrows["nonzero"].to_numpy(dtype=bool)
     for i in np.lexsort((*drawn_first, ~arrows["supplementary"].to_numpy(dtype=bool))):
         style: dict[str, Any] = {"at_tip": True, "leader": True, "most_covered": TIP_COVER}
-        names.add(tips[i], labels[i], colours[i], **style)
+        names.add(tips[i], labels[i], colours[i], variable=int(arrows["position"].iloc[i]), **style)
 
 
 def draw_bars(
@@ -177,7 +185,9 @@ def draw_bars(
     for component, direction in zip(components, ((1.0, 0.0), (0.0, 1.0)), strict=True):
         block = bars[bars["component"] == component]
         rows = [
-            NamedBar(name_text(name), value, supplement_colour if extra else bar, directions.get(i))
+            NamedBar(
+                name_text(name), value, supplement_colour if extra else bar, directions.get(i), variable=i
+            )
             for name, value, extra, i in zip(
                 block.index, block["value"], block["supplementary"], block["position"], strict=True
             )
@@ -259,18 +269,20 @@ def plot_correlations(
     draw_arrows(ax, data)
     texts = Names(ax, size, np.empty((0, 2)), tips)
     name_arrows(ax, texts, data)
-    sentences = _sentences(data, bars, len(correlations), r)
-    sentences += drawing.sentence_on_shares(shares, (x_name, y_name))
-    texts.note = drawing.note_below(ax, " ".join(sentences), size)
+    undrawn = len(correlations) - int((~data["supplementary"]).sum())
     x_heading, y_heading = short_names([names[i] for i in pair])
+    caption = partial(_caption, data, bars, undrawn, r, on_shares(shares, (x_name, y_name)))
     Margins(
         ax,
+        texts,
         draw_bars(ax, bars, (x_heading, y_heading), data),
         (x_heading, y_heading),
         size,
         (-reach - room[0], reach + room[1]),
         True,
-        note=texts.note,
+        blocks_may_go=True,
+        note=drawing.note_below(ax, size),
+        caption=caption,
         total="" if shares is None else drawing.total_of(shares),
         filled=0.0,
     )
@@ -314,32 +326,12 @@ def plot_correlations_data(
     return _circle(correlations, loadings, components, max_arrows, supplementary)[0]
 
 
-def names_of_arrows(arrows: pd.DataFrame) -> str:
-    """Return how many of the arrows have names; when they are drawn, the first number is set."""
-    return f"Names: {len(arrows):,} of {len(arrows):,} arrows."
-
-
-def hollow_bars(bars: pd.DataFrame) -> str:
-    """Return what hollow bars are, after what bars are; nothing without any."""
-    return "; hollow: negative" if (bars["value"] < 0).any() else ""
-
-
-def kinds_of_variables(arrows: pd.DataFrame, bars: pd.DataFrame) -> list[str]:
-    """Return what faint arrows, and arrows and bars in another colour are; nothing without any."""
-    faint = (~arrows["nonzero"] & ~arrows["supplementary"]).any()
-    coloured = arrows["supplementary"].any() or bars["supplementary"].any()
-    return ["Faint: loading zero on both."] * bool(faint) + ["Coloured: supplementary."] * bool(coloured)
-
-
-def _sentences(data: pd.DataFrame, bars: pd.DataFrame, p: int, r: float) -> list[str]:
-    """Return the sentences of the note, those first that explain what is drawn."""
-    longest = f", up to {loading_text(float(bars['value'].abs().max()))}" if len(bars) else ""
-    sentences = [*kinds_of_variables(data, bars), f"Bars: correlations{longest}{hollow_bars(bars)}."]
-    count = int((~data["supplementary"]).sum())
-    if count < p:
-        sentences.append(f"Arrows: {count:,} of {p:,} variables.")
-    sentences.append(names_of_arrows(data))
-    if abs(r) > NOTABLE:
-        correlation = drawing.correlation_text(r)
-        sentences.append(f"Correlated scores: {correlation}.")
-    return sentences
+def _caption(
+    data: pd.DataFrame, bars: pd.DataFrame, undrawn: int, r: float, shares: Sequence[Sentence], drawn: Drawn
+) -> list[Sentence]:
+    """Return the sentences of the note; `undrawn` variables have no arrow, scores the correlation `r`."""
+    sentences = on_arrows(data, "correlations", undrawn, drawn.arrows)
+    if drawn.bars:
+        sentences += on_bars(bars, "correlations", drawn.values)
+    sentences += on_supplementary(data, bars if drawn.bars else bars.iloc[:0])
+    return [*sentences, *shares, *on_correlation(r)]

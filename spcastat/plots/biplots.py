@@ -13,29 +13,24 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from spcastat.arguments import checked_level, explained, flag, one_of, plural, real_number
+from spcastat.arguments import checked_level, explained, flag, one_of, real_number
 from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.hints import ByRow, Outline, Pair, Palette, RowLabels
 from spcastat.labels import short_names
-from spcastat.linalg.wrapping import END
 from spcastat.plots import drawing, score_plots
 from spcastat.plots.arrows import (
     MAX_ARROWS,
-    NOTABLE,
     arrows_of,
     bars_of,
     draw_arrows,
     draw_bars,
-    hollow_bars,
-    kinds_of_variables,
     name_arrows,
-    names_of_arrows,
     same_components,
     variables_of,
 )
-from spcastat.plots.blocks import loading_text
+from spcastat.plots.captions import Drawn, Sentence, caption_of_biplot, full_caption, on_shares
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
-from spcastat.plots.frame import FAR_ROWS, EdgeMarks, Frame, far_rows, positions, rows_outside
+from spcastat.plots.frame import FAR_ROWS, EdgeMarks, Frame, far_rows, positions
 from spcastat.plots.legends import title_of, write_legend
 from spcastat.plots.margins import Margins
 from spcastat.plots.names import MARK_COVER, ROW_COVER, TIP_COVER, Names
@@ -74,7 +69,7 @@ def biplot(
     new: pd.DataFrame | None = None,
     supplementary: pd.DataFrame | None = None,
     levels: pd.DataFrame | None = None,
-    blocks: bool = True,
+    blocks: bool | None = None,
     note: bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -176,34 +171,47 @@ def biplot(
         radius = float(np.sqrt(drawing.area(score_plots.CENTROID))) / 2.0
         texts.add(middle, cloud.name, ink(ax), most_covered=MARK_COVER, weight="bold", radius=radius)
     _name_points(ax, texts, data, frame, 0.0 if labels is None else ROW_COVER)
-    marks = [] if outline in (None, "hull") else [f"Ellipses: {100 * level:g} % of {DISTRIBUTIONS[outline]}."]
-    if centroids and named_clouds:
-        marks.append(f"Large marks: means of the groups, {len(named_clouds)} of {len(named_clouds)} named.")
-        marks += ["Hollow: over another mean."] * has_hollow_marks
-    marks += drawing.sentence_on_shares(shares, "%", "adjusted")
-    if len(data.arrows) > 1:
-        marks.append(names_of_arrows(data.arrows))
-    if labels is not None and (data.points["label"] != "").any():
-        rows = [data.points, _named_new_rows(data)]
-        count = sum(int((points["label"] != "").sum()) for points in rows)
-        marks.append(f"Names: {count:,} of {sum(map(len, rows)):,} rows.")
-    caption = partial(_caption_within, data, marks)
-    texts.note = drawing.note_below(ax, caption(frame.low, frame.high), size) if note else None
+    ellipses = [] if outline in (None, "hull") else [f"{100 * level:g} % of {DISTRIBUTIONS[outline]}"]
+    rows = 0 if labels is None else len(data.points) + len(_named_new_rows(data))
+    means = len(middles), has_hollow_marks
+    further = partial(_further_sentences, ellipses, means, on_shares(shares, "%", "adjusted"), rows)
     Margins(
         ax,
-        draw_bars(ax, data.blocks, data.components, data.arrows) if blocks else None,
+        texts,
+        draw_bars(ax, data.blocks, data.components, data.arrows) if len(data.blocks) else None,
         data.components,
         size,
         (frame.low, frame.high),
         scale < 1 or len(data.arrows) > 0,
+        blocks_may_go=blocks is None and _have_arrows(data),
         legend=legend,
-        note=texts.note,
-        caption=caption,
+        note=drawing.note_below(ax, size) if note else None,
+        caption=partial(caption_of_biplot, data, further),
         note_may_go=note_may_go,
         total="" if shares is None else drawing.total_of(shares),
         bar=bar,
     )
     return ax
+
+
+def _further_sentences(
+    ellipses: Sequence[str], means: tuple[int, bool], shares: Sequence[Sentence], rows: int, drawn: Drawn
+) -> list[Sentence]:
+    """Return the sentences on ellipses, means of groups (number, and whether any is hollow), and `rows`."""
+    sentences = [Sentence(f"Ellipses: {ellipse}.") for ellipse in ellipses]
+    count, is_hollow = means
+    if count:
+        details = [f"{drawn.means} of {count} named"] * (drawn.means < count)
+        details += ["hollow: over another"] * is_hollow
+        in_brackets = f" ({'; '.join(details)})" if details else ""
+        sentences.append(Sentence(f"Large marks: group means{in_brackets}."))
+    names = [Sentence(f"Names: {drawn.rows:,} of {rows:,} rows.", is_key=False)] * bool(rows and drawn.rows)
+    return [*sentences, *shares, *names]
+
+
+def _have_arrows(data: BiplotData) -> bool:
+    """Return whether all variables of the blocks have arrows, but for those beyond the largest number."""
+    return data.blocks["position"].nunique() <= (~data.arrows["supplementary"]).sum() + data.undrawn
 
 
 def _framed(data: BiplotData, *corners: NDArray[np.float64]) -> tuple[BiplotData, Frame]:
@@ -246,10 +254,10 @@ def biplot_data(
     new: pd.DataFrame | None = None,
     supplementary: pd.DataFrame | None = None,
     levels: pd.DataFrame | None = None,
-    blocks: bool = True,
+    blocks: bool | None = None,
 ) -> BiplotData:
     """Return what `biplot` draws: points, arrows, and how both are scaled; parameters as for `biplot`."""
-    blocks = flag("blocks", blocks)
+    has_blocks = blocks is None or flag("blocks", blocks)
     values = drawing.frame_of(scores, "scores")
     drawing.frame_of(loadings)
     same_components(scores, loadings, "loadings")
@@ -290,14 +298,14 @@ def biplot_data(
             )
         variables = variables_of(loadings, loadings.to_numpy(dtype=float), pair, None, spread)
         counts = variables[["on_first", "on_second"]].sum(axis=1)
-        between = counts == 2 if blocks else counts > 0
+        between = counts == 2 if has_blocks else counts > 0
     stretch = stretch_of(xy, variables[["x", "y"]].to_numpy())
     tips = arrows_of(variables[between], max_arrows, 0)
     tips[["x", "y", "length"]] *= stretch
     data = BiplotData(
         points=points,
         arrows=tips,
-        blocks=bars_of(variables if blocks else variables.iloc[:0], (x_heading, y_heading)),
+        blocks=bars_of(variables if has_blocks else variables.iloc[:0], (x_heading, y_heading)),
         stretch=stretch,
         correlation=drawing.correlation_of(xy[:, 0], xy[:, 1]),
         components=(x_heading, y_heading),
@@ -396,63 +404,7 @@ class BiplotData:
     @property
     def caption(self) -> str:
         """How points, arrows and bars are scaled, what the other marks are, and what is not drawn."""
-        return " ".join(self._sentences(int(self.points["far"].sum()), int(self.new["far"].sum())))
-
-    def _sentences(self, rows: int, new_rows: int, marks: Sequence[str] = ()) -> list[str]:
-        """Return the sentences of the caption, those that matter most first.
-
-        `rows` and `new_rows` are the numbers of rows that are triangles; `marks` are sentences on outlines,
-        means and percentages.
-        """
-        power = "" if self.scale == 1 else f"^{self.scale:g}"
-        sentences = [f"Points: scores{'' if self.scale == 0 else f' / sd{power}'}."]
-        sentences += self._marks_of_points(rows, new_rows)
-        if len(self.blocks):
-            value = loading_text(float(self.blocks["value"].abs().max()))
-            sentences.append(f"Bars: {self.kind}, up to {value}{hollow_bars(self.blocks)}.")
-        if abs(self.correlation) > NOTABLE:
-            r = drawing.correlation_text(self.correlation)
-            sentences.append(f"Correlated scores: {r}.")
-        if len(self.arrows):
-            markers = self.kind
-            if self.kind == "loadings" and self.scale != 0:
-                markers = f"loadings × sd{power}"
-            sentences.append(f"Arrows: {markers} × {self.stretch:.3g}{self._selection()}.")
-        sentences += [*kinds_of_variables(self.arrows, self.blocks), *marks]
-        if not len(self.arrows) and not self.undrawn:
-            sentences.append("No arrows: no variable is on both components.")
-        return sentences
-
-    def _selection(self) -> str:
-        """Return how many of the arrows are drawn, unless all are."""
-        count = int((~self.arrows["supplementary"]).sum())
-        # of correlations, those of variables with loadings come first
-        order = "the longest " if self.kind == "loadings" else ""
-        return f" ({order}{count:,} of {count + self.undrawn:,})" * bool(self.undrawn)
-
-    def _marks_of_points(self, rows: int, new_rows: int) -> list[str]:
-        """Return what the points are that do not look like the others."""
-        out, ringed = int(self.points["left_out"].sum()), int(self.ringed.sum())
-        triangles = "Triangles at the edge" if "group" in self.points else "Triangles"  # a mark of groups
-        marks = {
-            f"Open: {plural(out, 'row')} left out of the fit.": out,
-            f"Rings: {plural(ringed, 'row')}, cells > {END:g} sd set to the middle.": ringed,
-            f"{triangles}: {plural(rows, 'row')} farther out.": rows,
-            f"{triangles}: {plural(new_rows, 'new row')} farther out.": new_rows,
-            "Crosses: new rows.": len(self.new) - new_rows,
-            "Diamonds: means of levels.": len(self.levels),
-        }
-        return [sentence for sentence, count in marks.items() if count]
-
-
-def _caption_within(
-    data: BiplotData, marks: Sequence[str], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> str:
-    """Return the caption of axes from `low` to `high`, which may reach far rows, with further sentences."""
-    tables = data.points, data.new
-    far_points = (table.loc[table["far"], ["x", "y"]].to_numpy(float) for table in tables)
-    rows, new_rows = (int(rows_outside(xy, low, high).sum()) for xy in far_points)
-    return " ".join(data._sentences(rows, new_rows, marks))
+        return full_caption(self)
 
 
 # --- points ---------------------------------------------------------------------------------------

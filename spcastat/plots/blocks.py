@@ -98,6 +98,8 @@ class NamedBar:
     italic : bool
     section : str
         A word in grey after the name.
+    variable : int, optional
+        Position of the variable in the data.
     """
 
     name: str
@@ -107,6 +109,7 @@ class NamedBar:
     interval: tuple[float, float] | None = None
     italic: bool = False
     section: str = ""
+    variable: int | None = None
 
     @property
     def ends(self) -> tuple[float, ...]:

@@ -612,11 +612,11 @@ def note_text(ax: Axes, sentences: Iterable[str]) -> str:
     return "\n".join(wrapped(words, NOTE_WIDTH * place_width(ax) / HINTED, _note_size()))
 
 
-def note_below(ax: Axes, text: str, size: float) -> Text:
-    """Write a note whose position and lines the locator of the axes sets."""
+def note_below(ax: Axes, size: float) -> Text:
+    """Return a note whose text and position the locator of the axes sets."""
     style: dict[str, Any] = {"fontsize": size, "color": shade(ax, 0.7), "gid": NOTE, "parse_math": False}
-    style |= {"transform": figure_of(ax).transFigure, "zorder": 7}  # drawn after the names, which it counts
-    return ax.text(0.0, 0.0, text, va="bottom", linespacing=1.15, **style)
+    style |= {"transform": figure_of(ax).transFigure}
+    return ax.text(0.0, 0.0, "", va="bottom", linespacing=1.15, **style)
 
 
 def place_width(ax: Axes) -> float:

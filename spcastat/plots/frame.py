@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,49 @@ class Frame:
         return rows_outside(frame[["x", "y"]].to_numpy(dtype=float), self.low, self.high)
 
 
+@dataclass(frozen=True)
+class View:
+    """Axes of a size in points, and their limits.
+
+    Attributes
+    ----------
+    size : ndarray of shape (2,)
+        Width and height.
+    low, high : ndarray of shape (2,)
+        Smallest and largest x and y.
+    to_points : callable
+        Converts positions in data units, (m, 2), to points from the lower left corner.
+    """
+
+    size: Array
+    low: Array
+    high: Array
+    to_points: Callable[[Array], Array]
+
+    @classmethod
+    def between(cls, start: Array, end: Array, size: Array) -> View:
+        """Return the view of axes with linear scales, whose lower left corner is `start`, the other `end`."""
+        low, high = np.minimum(start, end), np.maximum(start, end)
+        return cls(size, low, high, lambda xy: np.asarray((xy - start) / (end - start) * size))
+
+    @classmethod
+    def of(cls, ax: Any) -> View:
+        """Return the view of axes as they are drawn."""
+        box, points = ax.get_window_extent(), 72.0 / figure_of(ax).dpi
+        transform = ax.transData.transform
+        size = points * np.array([box.width, box.height])
+        return cls(size, *limits_of(ax), lambda xy: np.asarray(points * (transform(xy) - box.p0)))
+
+    def is_outside(self, xy: Array) -> NDArray[np.bool_]:
+        """Return which points are outside; see `rows_outside`."""
+        return rows_outside(xy, self.low, self.high)
+
+    def edge(self, xy: Array) -> Array:
+        """Return the positions in points, at the edge, of points outside."""
+        space = np.maximum(EDGE * self.size, EDGE_MARK * MARK)
+        return np.clip(self.to_points(xy), space, self.size - space) if len(xy) else np.empty((0, 2))
+
+
 class EdgeMarks(Artist):
     """Triangles at the edge of the axes that point to rows outside.
 
@@ -88,8 +132,11 @@ class EdgeMarks(Artist):
 
     def triangles(self) -> tuple[NDArray[np.bool_], Array]:
         """Return which rows are outside of the axes, and the positions of their triangles in pixels."""
-        is_hidden = rows_outside(self.xy, *limits_of(self.axes))
-        return is_hidden, edge_of(self.axes, self.xy[is_hidden])
+        ax: Any = self.axes
+        view = View.of(ax)
+        is_hidden = view.is_outside(self.xy)
+        corner = ax.get_window_extent().p0
+        return is_hidden, corner + figure_of(ax).dpi / 72.0 * view.edge(self.xy[is_hidden])
 
     def draw(self, renderer: Any) -> None:
         """Draw the triangles."""
@@ -115,16 +162,6 @@ def rows_outside(xy: Array, low: Array, high: Array) -> NDArray[np.bool_]:
     space = EDGE * (high - low)
     low, high = low + space, high - space
     return np.asarray(np.isfinite(xy).all(axis=1) & ((xy < low) | (xy > high)).any(axis=1))
-
-
-def edge_of(ax: Any, xy: Array) -> Array:
-    """Return the positions at the edge of the axes of points outside, in pixels."""
-    box = ax.get_window_extent()
-    low, high = np.array([box.x0, box.y0]), np.array([box.x1, box.y1])
-    if not len(xy):
-        return np.empty((0, 2))
-    space = np.maximum(EDGE * (high - low), EDGE_MARK * MARK * figure_of(ax).dpi / 72.0)
-    return np.clip(ax.transData.transform(xy), low + space, high - space)
 
 
 def positions(frame: pd.DataFrame) -> Array:

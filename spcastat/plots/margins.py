@@ -20,8 +20,11 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from spcastat.plots.blocks import BLOCK_LINE, Block, BlockLayout, BlockSpace, names_in
-from spcastat.plots.drawing import PERCENTAGES, figure_of, in_figure, place_of, position_of
+from spcastat.plots.captions import Caption, Drawn, Sentence
+from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of
+from spcastat.plots.frame import View
 from spcastat.plots.legends import columns_within, legend_size
+from spcastat.plots.names import Names, Placement
 from spcastat.plots.texts import HINTED, NAME_LINES, labels_for, width_of, wrapped
 from spcastat.plots.ticks import SteadyTicks
 
@@ -42,12 +45,15 @@ SMALLEST_SIDE, SMALLEST_SHARE = 80.0, 0.40
 #: the place a unit of the cost of a block is.
 MISSING_POINT, COST = 5.0, 0.024
 #: Default of the smallest share of width and height that the data fill if both axes have one scale.
-FILLED = 0.45
-#: What the note says if they have not.
-SEPARATE = "The axes have different scales."
+FILLED = 0.33
 #: The height of a note changes the limits of axes with one scale, and these what the note says of rows
-#: outside; it is written at most so many times.
+#: outside and of names; it is written at most so many times.
 MOST_CAPTIONS = 4
+#: Blocks are drawn if without them less than this share of the variables is named that are named with them
+#: (eleven tables at 3.4 x 3 to 7 x 5 inches).
+NAMED_SHARE = 0.75
+#: Sentences that explain no mark are left out of a note of more lines.
+MOST_NOTE_LINES = 3
 #: Without a common scale, the longer side counts with at most this multiple of the shorter.
 ELONGATION = 1.5
 #: Length of the longest bar in font sizes, and on places narrower than WIDE_PLACE font sizes.
@@ -67,8 +73,6 @@ NOTE_SHARE, NOTE_SIDE = 0.11, 62.0
 SIDE_NUMBER_GAP, SIDE_LABEL_GAP, LABEL_HEIGHT = 7.0, 4.0, 1.17
 #: An arrangement may be best in a slightly different place if it is worth at most so much less, in points.
 RIVAL = 20.0
-#: Between two sentences of a note.
-SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z\d%])")
 
 Box = tuple[float, float, float, float]
 
@@ -96,8 +100,12 @@ class Arrangement:
         The lower left corner of the legend; None if it stands above the axes.
     value : float
         What the arrangement is worth: points of the side of the axes, minus what the blocks hide.
-    note : str
+    sentences : list of Sentence
+        Those of the note.
+    note : list of str
         The note, in lines.
+    names : list of Placement
+        The names within the axes.
     """
 
     axes: Box
@@ -105,7 +113,9 @@ class Arrangement:
     legend_columns: int
     legend: tuple[float, float] | None
     value: float
-    note: str = ""
+    sentences: Sequence[Sentence] = ()
+    note: Sequence[str] = ()
+    names: Sequence[Placement] = ()
 
 
 class Margins:
@@ -114,6 +124,8 @@ class Margins:
     Parameters
     ----------
     ax : Axes
+    texts : Names
+        The names within the axes.
     blocks : (Block, Block) or None
         Variables of the horizontal and of the vertical component.
     headings : (str, str)
@@ -124,17 +136,19 @@ class Margins:
         Smallest and largest x and y to show, two arrays of shape (2,).
     equal : bool
         Whether both axes have one scale, so that angles or distances can be read.
+    blocks_may_go : bool
+        Whether there are no blocks where the arrows name most of the variables that could be named.
     legend : Legend, optional
     note : Text, optional
         Written below everything, wrapped to the width of the place.
+    caption : callable, optional
+        Returns the sentences of the note.
     note_may_go : bool
         Whether all sentences of the note may be left out where the axes would be too small with them, and not
         only those beyond NOTE_SHARE of the height.
     total : str
         What percentages in the labels of the axes are shares of. If the note does not explain them, the
         label of the horizontal axis does, where it has room.
-    caption : callable, optional
-        Returns the text of the note from the smallest and the largest x and y of the axes.
     bar : Axes, optional
         Child axes of a colour bar, which stand above the axes.
     filled : float
@@ -145,26 +159,28 @@ class Margins:
     def __init__(
         self,
         ax: Axes,
+        texts: Names,
         blocks: tuple[Block, Block] | None,
         headings: tuple[str, str],
         size: float,
         limits: tuple[NDArray[np.float64], NDArray[np.float64]],
         equal: bool,
+        blocks_may_go: bool = False,
         legend: Legend | None = None,
         note: Text | None = None,
+        caption: Caption | None = None,
         bar: Axes | None = None,
         filled: float = FILLED,
-        caption: Callable[[NDArray[np.float64], NDArray[np.float64]], str] | None = None,
         note_may_go: bool = False,
         total: str = "",
     ) -> None:
-        self.ax, self.blocks, self.headings, self.size = ax, blocks, headings, size
+        self.ax, self.texts, self.blocks, self.headings, self.size = ax, texts, blocks, headings, size
         self.low, self.high = limits
         self.equal, self.legend, self.note, self.bar = equal, legend, note, bar
-        texts = [] if legend is None else [text.get_text() for text in legend.get_texts()]
-        self.entries = list(zip(legend.legend_handles, texts, strict=True)) if legend is not None else []
-        self.filled, self.note_may_go, self.total = filled, note_may_go, total
-        self.text, self.caption = "" if note is None else note.get_text(), caption
+        words = [] if legend is None else [text.get_text() for text in legend.get_texts()]
+        self.entries = list(zip(legend.legend_handles, words, strict=True)) if legend is not None else []
+        self.filled, self.note_may_go, self.total, self.caption = filled, note_may_go, total, caption
+        self.blocks_may_go = blocks_may_go
         values = [abs(row.value) for block in blocks or () for row in block.rows]
         self.largest = max(values, default=1.0)
         self.names = (*names_in(blocks or ()), *headings)
@@ -174,6 +190,9 @@ class Margins:
         self.arrangements: dict[tuple[float, ...], Arrangement] = {}
         self.numbers, self.number_width = Room(ax), 0.0
         ax.set(xlim=(self.low[0], self.high[0]), ylim=(self.low[1], self.high[1]))
+        if note is not None:  # until the figure is drawn
+            sentences = self._sentences(self._drawn(np.array([self.low, self.high]), None))
+            note.set_text(" ".join(sentence.text for sentence in sentences))
         self.limits = self._current_limits()
         ax.set_axes_locator(self)
 
@@ -193,58 +212,110 @@ class Margins:
     def arranged(self, width: float, height: float) -> Arrangement:
         """Return the best arrangement in a place of this size in points."""
         while (key := self._key(width, height)) not in self.arrangements:  # which may need wider numbers
-            sentences = self.text
-            for _ in range(MOST_CAPTIONS):
-                self.arrangements[key] = self._best_arrangement(width, height, sentences)
-                previous, sentences = sentences, self._caption_for(self.arrangements[key].axes)
-                if self.note is None or sentences == previous:
-                    break
+            self.arrangements[key] = self._arranged(width, height)
         return self.arrangements[key]
+
+    def _arranged(self, width: float, height: float) -> Arrangement:
+        """Return the best arrangement: without blocks if hardly more variables are named with them."""
+        if self.blocks is None or not self.blocks_may_go:
+            return self._settled(width, height, self.blocks)
+        bare, full = (self._settled(width, height, blocks) for blocks in (None, self.blocks))
+        return bare if _named_variables(bare) >= NAMED_SHARE * _named_variables(full) else full
+
+    def _settled(self, width: float, height: float, blocks: tuple[Block, Block] | None) -> Arrangement:
+        """Return the best arrangement with these blocks, above a note that says what is drawn in it."""
+        sentences = self._sentences(self._drawn(np.array([self.low, self.high]), None))
+        for _ in range(MOST_CAPTIONS):
+            arrangement = self._best_arrangement(width, height, blocks, sentences)
+            extra = self._extra(arrangement.axes) if self.equal else np.zeros(2)
+            limits = np.array([self.low - extra, self.high + extra])
+            arrangement = replace(arrangement, names=self.texts.placed_in(_view(arrangement.axes, limits)))
+            drawn = self._drawn(limits, arrangement, bool(extra.any()) or not self.equal)
+            previous, sentences = sentences, self._sentences(drawn)
+            if sentences == previous:
+                return arrangement
+        return self._with_note(arrangement, width, sentences)
+
+    def _drawn(
+        self, limits: NDArray[np.float64], arrangement: Arrangement | None, one_scale: bool = True
+    ) -> Drawn:
+        """Return what is drawn between these limits; without an arrangement, as if all had room."""
+        names, places = self.texts.names, []
+        if arrangement is not None:
+            names, places = [placement.name for placement in arrangement.names], arrangement.blocks
+        low, high = np.sort(limits, axis=0)
+        return Drawn(
+            low,
+            high,
+            arrows=sum(name.at_tip for name in names),
+            rows=sum(name.counted for name in names),
+            means=sum(name.radius > 0 and not name.of_row for name in names),
+            one_scale=one_scale,
+            bars=bool(self.blocks) if arrangement is None else bool(places),
+            values=bool(places) and all(place.layout.values for place in places),
+        )
+
+    def _sentences(self, drawn: Drawn) -> list[Sentence]:
+        """Return the sentences of the note on what is drawn; none without a note."""
+        if self.note is None or self.caption is None:
+            return []
+        return [sentence for sentence in self.caption(drawn) if sentence.text]
+
+    def _wrapped(self, sentences: Sequence[Sentence], width: float) -> list[str]:
+        """Return the lines of a note in a place of this width."""
+        text = " ".join(sentence.text for sentence in sentences)
+        return wrapped(text, (width + self._beside()) / HINTED, self.size) if text else []
+
+    def _with_note(self, arrangement: Arrangement, width: float, sentences: list[Sentence]) -> Arrangement:
+        """Return an arrangement with other sentences, as many as the lines of its note have room for."""
+        while len(lines := self._wrapped(sentences, width)) > len(arrangement.note):
+            sentences = sentences[:-1]
+        return replace(arrangement, sentences=sentences, note=lines)
 
     def _key(self, width: float, height: float) -> tuple[float, ...]:
         """Return what an arrangement depends on."""
         return width, height, self._beside(), self._ticks(), self._title(), float(self._legend() is not None)
 
-    def _caption_for(self, axes: Box) -> str:
-        """Return the caption for axes in a box."""
-        extra = self._extra(axes) if self.equal else np.zeros(2)
-        sentences = self.text if self.caption is None else self.caption(self.low - extra, self.high + extra)
-        if extra.any() or not self.equal:
-            return sentences
-        opening, *explanations = SENTENCE_END.split(sentences)
-        return " ".join([opening, SEPARATE, *explanations])
-
-    def _best_arrangement(self, width: float, height: float, sentences: str) -> Arrangement:
+    def _best_arrangement(
+        self,
+        width: float,
+        height: float,
+        blocks: tuple[Block, Block] | None,
+        sentences: Sequence[Sentence],
+    ) -> Arrangement:
         """Return the best arrangement above a note of these sentences, of which the last may be left out.
 
         The numbers beside the axes have room in its rivals too: a layout engine makes room for those of one
         arrangement, and another may be best in what is left.
         """
-        room, most_lines = (width + self._beside()) / HINTED, max(int(NOTE_SHARE * height / self._line()), 1)
-        lines = wrapped(sentences, room, self.size) if self.note is not None and sentences else []
+        most_lines = max(int(NOTE_SHARE * height / self._line()), 1)
+        while len(lines := self._wrapped(sentences, width)) > MOST_NOTE_LINES and not sentences[-1].is_key:
+            sentences = sentences[:-1]
         note = self._line() * len(lines) + 0.5 * SPACE if lines else 0.0
-        options = list(self._options(width, height, note))
+        options = list(self._options(width, height, blocks, note))
         arrangement = max(options, key=lambda option: option.value)
         rivals = [option for option in options if option.value >= arrangement.value - RIVAL]
         self.number_width = max(self.number_width, *(self._width_of_numbers(rival.axes) for rival in rivals))
         left, bottom, right, top = arrangement.axes
         is_too_small = min(right - left, top - bottom) < NOTE_SIDE
         if lines and is_too_small and (self.note_may_go or len(lines) > most_lines):
-            return self._best_arrangement(width, height, " ".join(SENTENCE_END.split(sentences)[:-1]))
-        return replace(arrangement, note="\n".join(lines))
+            return self._best_arrangement(width, height, blocks, sentences[:-1])
+        return replace(arrangement, sentences=sentences, note=lines)
 
-    def _options(self, width: float, height: float, note: float) -> Iterator[Arrangement]:
+    def _options(
+        self, width: float, height: float, blocks: tuple[Block, Block] | None, note: float
+    ) -> Iterator[Arrangement]:
         """Yield the arrangements that are tried."""
-        if self.blocks is None:
+        if blocks is None:
             columns, above = self._above(width)
             axes = (0.0, note + self._ticks(), width, height - above)
             yield Arrangement(axes, [], columns, None, 0.0)
             return
         for share in BESIDE_SHARES:
-            yield self._corner(self.blocks, width, height, share, note)
-            yield self._column(self.blocks, width, height, share, note)
+            yield self._corner(blocks, width, height, share, note)
+            yield self._column(blocks, width, height, share, note)
         for share in BELOW_SHARES:
-            yield self._under(self.blocks, width, height, share, note)
+            yield self._under(blocks, width, height, share, note)
 
     def _corner(
         self, blocks: tuple[Block, Block], width: float, height: float, share: float, note: float
@@ -454,11 +525,12 @@ class Margins:
         def at(x: float, y: float) -> tuple[float, float]:
             return box.x0 + x * pixels, box.y0 + y * pixels
 
+        for block in self.blocks or ():
+            block.layout = None
         for place in arrangement.blocks:
             place.block.layout, place.block.corner = place.layout, at(place.x, place.y)
         left, bottom, _, top = arrangement.axes
         if self.note is not None:
-            self.note.set_text(arrangement.note)
             self.note.set_position(in_figure(self.ax, at(-self._beside(), 0.0)))
         if (legend := self._legend()) is not None:
             _set_columns(legend, arrangement.legend_columns, self.entries)
@@ -472,8 +544,20 @@ class Margins:
             bounds = (0.0, 1.0 + BAR_GAP / axes_height, 1.0, BAR_HEIGHT * self.size / axes_height)
             self.bar.set_axes_locator(Inset(self.ax, bounds))
         self._set_limits(arrangement.axes)
+        self._write(arrangement, box.width / pixels)
         self._fit_labels(arrangement)
         self._keep_room_for_numbers(*at(left, top))
+
+    def _write(self, arrangement: Arrangement, width: float) -> None:
+        """Write the note and the names within the axes, as they are with limits that the user has set."""
+        if not self._has_own_limits():
+            limits = self._current_limits()
+            arrangement = replace(arrangement, names=self.texts.placed_in(_view(arrangement.axes, limits)))
+            sentences = self._sentences(self._drawn(limits, arrangement))
+            arrangement = self._with_note(arrangement, width, sentences)
+        self.texts.placements = list(arrangement.names)
+        if self.note is not None:
+            self.note.set_text("\n".join(arrangement.note))
 
     def _fit_labels(self, arrangement: Arrangement) -> None:
         """Write the name of a component without its share, or shortened, where its axis is too short.
@@ -485,7 +569,8 @@ class Margins:
             if axis.label.get_text() == self.labels_written[i]:
                 room, size = (axes[2 + i] - axes[i]) / HINTED, _size(axis.label)
                 labels = [self.labels[i], *labels_for([self.headings[i]], [room], size, 1, self.headings)]
-                if axis is self.ax.xaxis and self.total and PERCENTAGES not in arrangement.note:
+                is_explained = any(sentence.on_shares for sentence in arrangement.sentences)
+                if axis is self.ax.xaxis and self.total and not is_explained:
                     labels.insert(0, re.sub(r" %\)$", f" % of the {self.total})", self.labels[i]))
                 fitting = (label for label in labels if width_of(label, size) <= room)
                 self.labels_written[i] = next(fitting, labels[-1])
@@ -548,6 +633,19 @@ class Inset:
         """Return the position of the child axes in the figure."""
         box = Bbox.from_bounds(*self.bounds)
         return position_of(self.ax, Bbox(self.ax.transAxes.transform(box.get_points())))
+
+
+def _view(axes: Box, limits: NDArray[np.float64]) -> View:
+    """Return the view of axes in a box, with these limits."""
+    left, bottom, right, top = axes
+    return View.between(limits[0], limits[1], np.maximum([right - left, top - bottom], 1.0))
+
+
+def _named_variables(arrangement: Arrangement) -> int:
+    """Return how many variables have a name at their arrow or in a block."""
+    named = {placement.name.variable for placement in arrangement.names if placement.name.at_tip}
+    rows = (row.variable for place in arrangement.blocks for row in place.layout.rows)
+    return len(named.union(rows))
 
 
 def _alike(laid_out: Callable[[bool], tuple[BlockLayout, BlockLayout]]) -> tuple[BlockLayout, BlockLayout]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
 from spcastat.plots import drawing
-from spcastat.plots.frame import MARK, edge_of, limits_of, rows_outside
+from spcastat.plots.frame import MARK, View
 from spcastat.plots.texts import BOLD, MeasuredText, width_of
 
 if TYPE_CHECKING:
@@ -71,8 +70,6 @@ FROM_TIPS, FARTHER = 4.0, 1.0
 #: If another tip is nearer than that, the leader line keeps this share of its distance, unless the tips are
 #: so near in points that they look like one.
 LEADER_SHARE, SAME_TIP = 0.4, 2.0
-#: What a note says of the number of names of arrows, of rows, and of large marks.
-NAME_COUNT = re.compile(r"[\d,]+(?=\sof\s[\d,]+\s(arrows|rows|named)\.)")
 #: A name of a large mark may cover any number of points.
 MARK_COVER = 1e9
 #: Radius of a dot, in points, and how far the name of a row is from its middle at least.
@@ -91,7 +88,8 @@ class Name:
     the name hides the middle of no point and is nearest to its own. `most_covered`: how many points it may
     cover. `radius`: that of a large mark at the position, in points. `leader`: a name without room beside
     its tip may stand farther away, at the end of a line. `edge_text`: the text for a position outside of the
-    axes. `counted`: the note says how many of these names of rows are written.
+    axes. `counted`: the caption says how many of these names of rows are written.
+    `variable`: the position of the variable of an arrow in the data.
     """
 
     position: NDArray[np.float64]
@@ -105,6 +103,7 @@ class Name:
     radius: float = 0.0
     edge_text: str = ""
     counted: bool = False
+    variable: int | None = None
 
 
 class Names(Artist):
@@ -131,8 +130,8 @@ class Names(Artist):
         Those that were drawn last.
     boxes : list of Bbox
         Their boxes, in pixels.
-    note : Text, optional
-        It is told how many names are written; see `NAME_COUNT`.
+    placements : list of Placement, optional
+        Where names stand; by default they are placed whenever the figure is drawn.
     far_dots : ndarray of shape (m, 2)
         Points that are triangles at the edge of the axes if they are outside.
     """
@@ -153,7 +152,7 @@ class Names(Artist):
         self.names: list[Name] = []
         self.written: list[Name] = []
         self.boxes: list[Bbox] = []
-        self.note: Text | None = None
+        self.placements: list[Placement] | None = None
         self.far_dots = np.empty((0, 2))
         self.halo = tuple(drawing.paper(ax))
         self.set_gid("names")
@@ -170,30 +169,29 @@ class Names(Artist):
         """Return None: names are within the axes."""
         return None
 
+    def placed_in(self, view: View) -> list[Placement]:
+        """Return where the names stand that have room in such axes."""
+        scene = _Scene(self, view)
+        for name in self.names:
+            scene.place(name)
+        return scene.placements
+
     def draw(self, renderer: Any) -> None:
-        """Place the names and draw those that have room."""
+        """Draw the names that have room."""
         self.written, self.boxes = [], []
         if not self.get_visible():
             return
-        scene = _Scene(self)
-        for name in self.names:
-            scene.place(name)
-        for placement in scene.placements:
-            name, (start, end) = placement.name, placement.line
+        ax: Any = self.axes
+        corner, pixels = ax.get_window_extent().p0, drawing.figure_of(ax).dpi / 72.0
+        for placement in self.placed_in(View.of(ax)) if self.placements is None else self.placements:
+            name, (start, end) = placement.name, corner + pixels * placement.line
+            box = corner + pixels * placement.box
             self.written.append(name)
-            self.boxes.append(Bbox(placement.box))
+            self.boxes.append(Bbox(box))
             if np.isfinite(start).all():
                 style = {"color": name.colour, "linewidth": LEADER_WIDTH, "alpha": LEADER_ALPHA}
-                drawing.pixel_line(self.axes, *np.transpose([start, end]), **style).draw(renderer)
-            self._text(name, placement.box.mean(axis=0)).draw(renderer)
-        if self.note is not None:
-            counts = {
-                "arrows": sum(name.at_tip for name in self.written),
-                "rows": sum(name.counted for name in self.written),
-                "named": sum(name.radius > 0 and not name.of_row for name in self.written),
-            }
-            text = NAME_COUNT.sub(lambda found: f"{counts[found[1]]:,}", self.note.get_text())
-            self.note.set_text(text)
+                drawing.pixel_line(ax, *np.transpose([start, end]), **style).draw(renderer)
+            self._text(name, box.mean(axis=0)).draw(renderer)
 
     def _text(self, name: Name, middle: NDArray[np.float64]) -> Text:
         """Return a text around a position in pixels, with a halo in the colour of the background."""
@@ -216,7 +214,7 @@ class Names(Artist):
 
 @dataclass(frozen=True)
 class _Spots:
-    """Where a name could stand, the best first: boxes [[left, low], [right, high]] and lines, in pixels.
+    """Where a name could stand, the best first: boxes [[left, low], [right, high]] and lines, in points.
 
     A line is from beside the position to the name; NaN for a name that stands beside it without one.
     """
@@ -240,8 +238,8 @@ class _Spots:
 
 
 @dataclass(eq=False)
-class _Placement:
-    """A name, its spots, and the number of the one where it stands."""
+class Placement:
+    """A name, its spots in points from the lower left corner of the axes, and the one where it stands."""
 
     name: Name
     spots: _Spots
@@ -257,41 +255,35 @@ class _Placement:
 
 
 class _Scene:
-    """What names should not cover, in pixels."""
+    """What names should not cover, in points from the lower left corner of the axes."""
 
-    def __init__(self, names: Names) -> None:
-        ax: Any = names.axes
-        self.axes, self.limits = ax, limits_of(ax)
-        self.pixels = drawing.figure_of(ax).dpi / 72.0
-        self.size = names.size
-        self.to_pixels = ax.transData.transform
-        frame = ax.get_window_extent()
-        edge = HALO * self.pixels
-        self.frame = np.array([[frame.x0 + edge, frame.y0 + edge], [frame.x1 - edge, frame.y1 - edge]])
+    def __init__(self, names: Names, view: View) -> None:
+        self.view, self.size = view, names.size
+        self.frame = np.array([np.full(2, HALO), view.size - HALO])
         self.dots = self._of(names.dots)
-        self.origin = self.to_pixels((0.0, 0.0))
+        (self.origin,) = self._of(np.zeros((1, 2)))
         self.tips = self._of(names.tips)
         self.shafts = np.stack([np.broadcast_to(self.origin, self.tips.shape), self.tips], axis=1)
-        self.crossing_lines = np.asarray(self.to_pixels(names.crossing_lines))
+        (self.crossing_lines,) = self._of(np.array([names.crossing_lines]))
         self.pieces = self._pieces(self.tips)
-        triangles = edge_of(ax, names.far_dots[rows_outside(names.far_dots, *self.limits)])
+        triangles = view.edge(names.far_dots[view.is_outside(names.far_dots)])
         self.marks = np.vstack([self.tips, self.dots, triangles])
         with_mark = [name for name in names.names if name.radius > 0]
         self.large_marks = self._of(np.array([name.position for name in with_mark]))
         radii = [MARK / 2.0] * len(triangles) + [name.radius for name in with_mark]
         middles = np.vstack([triangles, self.large_marks])
-        self.obstacles = middles[:, None] + self.pixels * np.array(radii)[:, None, None] * CORNERS
-        self.placements: list[_Placement] = []
+        self.obstacles = middles[:, None] + np.array(radii)[:, None, None] * CORNERS
+        self.placements: list[Placement] = []
 
     def _of(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.to_pixels(xy)) if len(xy) else np.empty((0, 2))
+        return self.view.to_points(xy) if len(xy) else np.empty((0, 2))
 
     def _pieces(self, tips: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return points along the arrows, PIECE points apart."""
         along = [np.empty((0, 2))]
         for shaft in tips - self.origin:
             length = float(np.hypot(*shaft))
-            steps = np.arange(0.1, 1.0, min(PIECE * self.pixels / max(length, 1e-9), 0.5))
+            steps = np.arange(0.1, 1.0, min(PIECE / max(length, 1e-9), 0.5))
             along.append(self.origin + steps[:, None] * shaft)
         return np.vstack(along)
 
@@ -300,12 +292,12 @@ class _Scene:
 
         The name of a position outside is written without its coordinates if there is no room for them.
         """
-        if bool(rows_outside(name.position[None], *self.limits).any()):
-            anchor, name = edge_of(self.axes, name.position[None])[0], replace(name, radius=MARK / 2.0)
+        if bool(self.view.is_outside(name.position[None]).any()):
+            anchor, name = self.view.edge(name.position[None])[0], replace(name, radius=MARK / 2.0)
             if not (name.edge_text and self._place_at(replace(name, text=name.edge_text), anchor)):
                 self._place_at(name, anchor)
         else:
-            self._place_at(name, self.to_pixels(name.position))
+            self._place_at(name, self._of(name.position[None])[0])
 
     def _place_at(self, name: Name, anchor: NDArray[np.float64]) -> bool:
         """Write a name beside an anchor, and return whether it has room there."""
@@ -313,11 +305,11 @@ class _Scene:
         if name.leader and (name.at_tip or self._overlaps(spots).any(axis=0).all()):
             spots = spots.followed_by(self._spots_with_leader(name, anchor))
         if len(self.dots) <= MANY_DOTS:
-            hidden_middles = _counts(self.dots, spots.boxes, FROM_MIDDLE * self.pixels)
+            hidden_middles = _counts(self.dots, spots.boxes, FROM_MIDDLE)
             spots = spots.only(np.argsort(hidden_middles > 0, kind="stable"))
-        return self._place_among(_Placement(name, spots, 0))
+        return self._place_among(Placement(name, spots, 0))
 
-    def _place_among(self, newcomer: _Placement) -> bool:
+    def _place_among(self, newcomer: Placement) -> bool:
         """Write a name in its best free spot, or in one that a few others can leave, if there is one."""
         placements, overlaps = list(self.placements), self._overlaps(newcomer.spots)
         counts = overlaps.sum(axis=0)
@@ -338,7 +330,7 @@ class _Scene:
         self.placements = placements
         return False
 
-    def _move(self, name: _Placement) -> bool:
+    def _move(self, name: Placement) -> bool:
         """Write a name in its best free spot, if there is one."""
         overlaps = self._overlaps(name.spots).any(axis=0)
         if has_spot := not overlaps.all():
@@ -358,7 +350,7 @@ class _Scene:
         half = self._half(name)
         ranks, distances = _pairs(np.arange(len(directions)), DISTANCES)
         towards = directions[ranks.astype(int)]
-        middles = anchor + towards * (half + (name.radius + distances[:, None]) * self.pixels)
+        middles = anchor + towards * (half + (name.radius + distances[:, None]))
         boxes = middles[:, None] + half * CORNERS
         spots = _Spots(boxes, np.full(boxes.shape, np.nan))
         spots = self._ranking(name, spots, TURN_COST * ranks + DISTANCE_COST * distances)
@@ -374,20 +366,20 @@ class _Scene:
         turns, lengths = _pairs(LEADER_TURNS, LEADER_LENGTHS * self.size)
         inwards = np.pi * bool(name.edge_text)  # from the edge of the axes
         towards = _directions(self._outwards(anchor) + inwards + turns)
-        ends = anchor + (name.radius + lengths[:, None]) * self.pixels * towards
+        ends = anchor + (name.radius + lengths[:, None]) * towards
         is_beside = (
             np.abs(towards[:, :1]) > BESIDE
         )  # the line ends at a side of the name, or above or below it
         half = self._half(name)
         middles = ends + half * np.where(is_beside, [1.0, 0.0], [0.0, 1.0]) * np.sign(towards)
-        starts = anchor + (name.radius + LEADER_GAP) * self.pixels * towards
+        starts = anchor + (name.radius + LEADER_GAP) * towards
         spots = _Spots(middles[:, None] + half * CORNERS, np.stack([starts, ends], axis=1))
         spots = self._ranking(name, spots, TURN_COST * np.abs(turns) / LEADER_STEP + DISTANCE_COST * lengths)
         rivals = self._rivals(name, anchor)
         spots = spots.only(self._distances(spots.boxes, rivals) >= FROM_TIPS)
-        away = np.hypot(*(rivals - anchor).T) / self.pixels
+        away = np.hypot(*(rivals - anchor).T)
         is_near = away < name.radius + lengths.max() + FROM_TIPS
-        clearance = (np.minimum(LEADER_SHARE * away, FROM_TIPS) * (away > SAME_TIP) * self.pixels)[is_near]
+        clearance = (np.minimum(LEADER_SHARE * away, FROM_TIPS) * (away > SAME_TIP))[is_near]
         along = _along(spots.lines)[:, :, None] - rivals[is_near]
         spots = spots.only(~(np.hypot(*np.moveaxis(along, -1, 0)) < clearance).any(axis=(1, 2)))
         crossed = sum((_cross(spots.lines, shaft[None]) for shaft in self.shafts), np.zeros(len(spots.boxes)))
@@ -397,7 +389,7 @@ class _Scene:
     def _half(self, name: Name) -> NDArray[np.float64]:
         """Return half of the width and of the height of a name."""
         width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
-        return np.array([width, NAME_HEIGHT * self.size]) * self.pixels / 2.0
+        return np.array([width, NAME_HEIGHT * self.size]) / 2.0
 
     def _ranking(self, name: Name, spots: _Spots, costs: NDArray[np.float64]) -> _Spots:
         """Return the spots within the frame that cover no more than the name may, the cheapest first."""
@@ -406,11 +398,11 @@ class _Scene:
         for obstacle in self.obstacles:
             is_inside &= ~spots.touch(obstacle, np.full((2, 2), np.nan))
         if name.of_row:  # it hides the middle of no point
-            is_inside &= _counts(self.dots, spots.boxes, FROM_MIDDLE * self.pixels) == 0
-        sides = np.where(self.to_pixels(name.position) > self.crossing_lines, 1.0, -1.0)
-        is_inside &= ~(sides * (spots.boxes - self.crossing_lines) < HALO * self.pixels).any(axis=(1, 2))
+            is_inside &= _counts(self.dots, spots.boxes, FROM_MIDDLE) == 0
+        sides = np.where(self._of(name.position[None])[0] > self.crossing_lines, 1.0, -1.0)
+        is_inside &= ~(sides * (spots.boxes - self.crossing_lines) < HALO).any(axis=(1, 2))
         spots, costs = spots.only(is_inside), costs[is_inside]
-        covered = _counts(self.dots, spots.boxes, DOT_RADIUS * self.pixels)
+        covered = _counts(self.dots, spots.boxes, DOT_RADIUS)
         covered += SHAFT_COST * _counts(self.pieces, spots.boxes)
         order = np.argsort(covered + costs, kind="stable")
         return spots.only(order[covered[order] <= name.most_covered])
@@ -421,15 +413,15 @@ class _Scene:
         Points that look like one with that at the anchor are not among them.
         """
         if name.of_row:
-            return self.marks[np.hypot(*(self.marks - anchor).T) > SAME_TIP * self.pixels]
+            return self.marks[np.hypot(*(self.marks - anchor).T) > SAME_TIP]
         marks = self.large_marks if name.radius > 0 else self.tips
         return marks[(marks != anchor).any(axis=1)]
 
     def _distances(self, boxes: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distance in points of each box from the nearest of some points, if it is near."""
-        points = _around(boxes, points, NEIGHBOURHOOD * self.pixels)
+        points = _around(boxes, points, NEIGHBOURHOOD)
         away = points - np.clip(points, boxes[:, None, 0], boxes[:, None, 1])
-        return np.asarray(np.hypot(*np.moveaxis(away, -1, 0)).min(axis=1, initial=np.inf) / self.pixels)
+        return np.asarray(np.hypot(*np.moveaxis(away, -1, 0)).min(axis=1, initial=np.inf))
 
     def _outwards(self, anchor: NDArray[np.float64]) -> float:
         """Return the direction from the origin to an anchor, in radians."""

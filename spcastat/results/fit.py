@@ -1613,18 +1613,20 @@ class SpcaResult(ComponentFit):
         labels: hints.RowLabels | None = None,
         new: hints.Table | None = None,
         supplement: Supplement | None = None,
-        blocks: bool = True,
+        blocks: bool | None = None,
         note: bool | None = None,
         ax: Axes | None = None,
     ) -> Axes:
         """Draw rows as points, and the variables of two components as bars in the margins and as arrows.
 
-        The middle of the plot shows only the points. A block of bars below the axes shows the loadings of the
-        horizontal component with the names of the variables, the largest first. A second block, beside or
-        below the axes, shows the loadings of the vertical component on the same scale. Bars of negative
-        loadings are hollow. A variable with loadings on both components also has an arrow, and a small arrow
-        of the same direction after its name. A variable with a loading on only one component has no arrow,
-        since the arrow would lie along an axis. Arrows and points are named if there is room.
+        For sparse components the middle of the plot shows only the points. A block of bars below the axes
+        shows the loadings of the horizontal component with the names of the variables, the largest first. A
+        second block, beside or below the axes, shows the loadings of the vertical component on the same
+        scale. Bars of negative loadings are hollow. A variable with loadings on both components also has an
+        arrow, and a small arrow of the same direction after its name. A variable with a loading on only one
+        component has no arrow, since it would lie along an axis. Arrows and points are named if there is room.
+        For dense components, and with ``arrows="correlations"``, all variables have arrows, and the blocks
+        are left out where the names of the arrows have room.
 
         Let s be the standard deviations of the two columns of scores. Points are scores / s^scale and arrows
         are loadings * s^scale, so for any scale their inner products equal the inner products of scores and
@@ -1682,9 +1684,11 @@ class SpcaResult(ComponentFit):
         supplement : Supplement, optional
             The result of `supplement`: its rows are drawn as crosses, the means of levels as diamonds, and
             numeric variables as arrows if correlations are drawn.
-        blocks : bool
+        blocks : bool, optional
             Whether the variables are drawn as bars in the margins. Without bars, each variable with a nonzero
-            loading has an arrow, if there are no more than `max_arrows`.
+            loading has an arrow, if there are no more than `max_arrows`. By default there are no bars if all
+            variables with a nonzero loading could have arrows, as those of dense components, and the names
+            of the arrows that have room are hardly fewer than those of arrows and bars.
         note : bool, optional
             Whether the caption of `biplot_data` is written below the plot, with as many sentences as fit. By
             default it is written on new figures, and in given axes unless too little room would be left for
@@ -1758,7 +1762,7 @@ class SpcaResult(ComponentFit):
         labels: hints.RowLabels | None = None,
         new: hints.Table | None = None,
         supplement: Supplement | None = None,
-        blocks: bool = True,
+        blocks: bool | None = None,
     ) -> BiplotData:
         """Return the data that `biplot` draws: positions and names of points and arrows.
 

@@ -113,7 +113,7 @@ def test_the_longest_arrows_are_drawn_and_the_others_counted(scores, make_loadin
     assert len(data.arrows) == (len(whole) if count is None else count)
     assert data.undrawn == len(whole) - len(data.arrows)
     assert data.arrows["length"].is_monotonic_decreasing
-    assert (f"(the longest {count} of {len(whole)})" in data.caption) == bool(count)
+    assert (f"; {count} of {len(whole)} are drawn." in data.caption) == bool(count)
 
 
 def test_an_arrow_without_loading_that_is_not_drawn_is_counted():
@@ -122,7 +122,10 @@ def test_an_arrow_without_loading_that_is_not_drawn_is_counted():
     assert (fit.loadings != 0).any(axis=1).sum() < 12
     data = fit.biplot_data(arrows="correlations")
     assert (len(data.arrows), data.undrawn) == (12, 1)
-    assert "(12 of 13)" in data.caption
+    assert "; 12 of 13 are drawn" in data.caption
+    ax = fit.biplot(arrows="correlations", ax=plt.figure(figsize=(6.4, 5.4)).subplots(), note=True)
+    ax.figure.canvas.draw()
+    assert "(12 of 13; faint: zero loadings)" in note_of(ax)
     assert fit.biplot_data(arrows="correlations", max_arrows=None).undrawn == 0
 
 
@@ -137,14 +140,14 @@ def test_without_blocks_every_variable_with_a_loading_has_an_arrow(scores, loadi
     (arrows,) = (c for c in biplot(scores, loadings, blocks=False).collections if isinstance(c, Quiver))
     assert len(arrows.U) == len(used)
     few = biplot_data(scores, loadings, blocks=False, max_arrows=3)
-    assert f"(the longest 3 of {len(used)})." in few.caption
+    assert f"; 3 of {len(used)} are drawn." in few.caption
 
 
-def test_a_biplot_without_arrows_says_why(scores):
+def test_the_caption_of_a_biplot_without_arrows_says_why(scores):
     loadings = pd.DataFrame(np.eye(4)[:, :3], list("abcd"), scores.columns)
-    assert "No arrows: no variable is on both components." in note_of(biplot(scores, loadings))
+    assert "There are no arrows: no variable" in biplot_data(scores, loadings).caption
     for options in ({"blocks": False}, {"max_arrows": 1}):
-        assert "No arrows" not in biplot_data(scores, loadings + 0.1, **options).caption
+        assert "no arrows" not in biplot_data(scores, loadings + 0.1, **options).caption
 
 
 def test_correlations_as_arrows(scores, loadings):
@@ -205,15 +208,15 @@ def test_the_note_says_how_both_are_scaled_and_that_scores_correlate(scores, loa
     assert note.startswith("Points: scores / sd.")
     assert f"Arrows: loadings × sd × {data.stretch:.3g}." in note
     largest = loadings[["PC1", "PC2"]].abs().max().max()
-    assert f"Bars: loadings, up to {f'{largest:.2f}'.removeprefix('0')}; hollow: negative." in note
+    assert f"Bars: loadings up to {f'{largest:.2f}'.removeprefix('0')} (hollow: negative)." in note
     # a small figure has room for the first sentences only
-    assert note.index("Bars") < note.index("Correlated") < note.index("Arrows")
+    assert note.index("Bars") < note.index("Arrows") < note.index("Scores")
     unscaled = note_of(biplot(scores, loadings, scale=0))
     assert unscaled.startswith("Points: scores. ")
     assert "Arrows: loadings × " in unscaled
     assert note_of(biplot(scores, loadings, note=False)) == ""
     scores["PC2"] -= scores["PC1"] * (scores["PC1"] @ scores["PC2"]) / (scores["PC1"] @ scores["PC1"])
-    assert "Correlated" not in note_of(biplot(scores, loadings))
+    assert "Scores" not in note_of(biplot(scores, loadings))
 
 
 @pytest.mark.sweep
@@ -239,20 +242,24 @@ def test_the_caption_explains_every_kind_of_mark(scores, loadings):
     means = scores.iloc[:2].set_axis(["a = 1", "a = 2"])
     options: dict = {"arrows": "correlations", "correlations": r, "new": scores.iloc[:3], "levels": means}
     data = biplot_data(scores, loadings, **options, supplementary=r.iloc[:1].set_axis(["further"]))
-    for words in (
-        "Crosses: new rows.",
-        "Diamonds: means of levels.",
-        "hollow: negative.",
-        "Faint: loading zero on both.",
-        "Coloured: supplementary.",
+    note = note_of(biplot(scores, loadings, **options, supplementary=r.iloc[:1].set_axis(["further"])))
+    plain = biplot(scores, loadings.abs())
+    for words, sentence in (
+        ("Crosses: new rows.", "Crosses are new rows."),
+        ("Diamonds: means of levels.", "Diamonds are means of levels."),
+        ("(hollow: negative)", "hollow bars are negative."),
+        ("faint: zero loadings)", "faint ones have zero loadings on both components."),
+        ("Coloured: supplementary.", "Supplementary variables are coloured."),
     ):
-        assert words in data.caption
-        assert words not in biplot_data(scores, loadings.abs()).caption
+        assert words in note
+        assert words not in note_of(plain)
+        assert sentence in data.caption
+        assert sentence not in biplot_data(scores, loadings.abs()).caption
     ax = biplot(scores, loadings, groups=["a", "b"] * 30, outline="t", centroids=True, level=0.9)
     ax.figure.set_size_inches(12, 9)
     ax.figure.canvas.draw()
     assert "Ellipses: 90 % of a t (5 degrees of freedom) distribution." in note_of(ax)
-    assert "Large marks: means of the groups, 2 of 2 named." in note_of(ax)
+    assert "Large marks: group means." in note_of(ax)
 
 
 def test_colours_of_groups_can_be_given(scores, loadings):
@@ -378,7 +385,7 @@ def test_a_mean_of_a_group_that_hides_another_is_hollow(scores, loadings):
     ax = biplot(scores, loadings, groups=groups, centroids=True)
     marks = [found for found in ax.collections if found.get_gid() == "centroid"]
     assert [len(mark.get_facecolor()) for mark in marks] == [1, 0, 1]
-    assert "Hollow: over another mean." in note_of(ax)
+    assert "Large marks: group means (hollow: over another)." in note_of(ax)
 
 
 def test_the_scales_of_the_axes_differ_where_one_would_squeeze_the_points(scores):
@@ -393,7 +400,7 @@ def test_the_scales_of_the_axes_differ_where_one_would_squeeze_the_points(scores
             box, (low, high) = ax.get_window_extent(), np.array([ax.get_xlim(), ax.get_ylim()]).T
             scale_x, scale_y = np.array([box.width, box.height]) / (high - low)
             assert (scale_y == pytest.approx(scale_x, rel=0.02)) == is_one_scale
-            assert ("Points: scores. The axes have different scales." in note_of(ax)) != is_one_scale
+            assert ("Points: scores. Axes: separate scales." in note_of(ax)) != is_one_scale
 
 
 def test_dark_paper_has_light_ink(scores, loadings):
@@ -736,7 +743,7 @@ def test_rings_leave_the_points_visible(count):
     assert 1.5 <= space <= 2.5 if count <= 20 else 0.3 <= space <= 1.0
     assert (rings.get_edgecolors()[0, :3].mean() < 0.1) == (count <= 20)
     ax.figure.canvas.draw()
-    assert f"Rings: {count} rows, cells > 5 sd set to the middle." in note_of(ax)
+    assert f"Rings: {count} rows, cells > 5 sd replaced." in note_of(ax)
 
 
 @pytest.mark.parametrize("kind", ["plain", "groups", "correlations"])
@@ -761,11 +768,14 @@ def test_every_figure_says_what_its_marks_and_percentages_are(scores, loadings, 
     ax.figure.canvas.draw()
     note = note_of(ax)
     triangles = "Triangles at the edge: 1 row" if kind == "groups" else "Triangles: 1 row"
-    for words in ("Points: ", triangles, "Rings: 4 rows", "Bars: ", "hollow: ", "Arrows: ", "r = "):
+    for words in ("Points: ", triangles, "Rings: 4 rows", "Arrows: "):
         assert words in note
+    has_bars = any(block.layout for block in ax.get_children() if isinstance(block, Block))
+    assert has_bars == ("Bars: " in note) == ("hollow: " in note)
     assert "%: share of total variance added." in note
     names = next(child for child in ax.get_children() if isinstance(child, Names))
-    if size != (3.4, 3.0):  # the last sentence has no room where all others are written
+    if size == (7.0, 5.0):  # sentences that explain no mark have no room where all others are written
+        assert "r = " in note
         assert f"Names: {sum(name.counted for name in names.written)} of 60 rows." in note
     assert ax.get_xlabel() == "PC1 (30.0 %)"
 
@@ -833,7 +843,8 @@ def test_the_note_counts_the_names_of_new_rows_among_all_rows(labels, new_rows):
         ax.figure.canvas.draw()
         (names,) = (child for child in ax.get_children() if isinstance(child, Names))
         written = sum(name.counted for name in names.written)
-        assert f"Names: {written} of {43 if new_rows == 9 else 34} rows." in note_of(ax)
+        names_in_words = f"Names: {written} of {43 if new_rows == 9 else 34} rows."
+        assert names_in_words in note_of(ax) or (size[0] == 3.4 and "Names:" not in note_of(ax))
 
 
 @pytest.mark.parametrize("height", [55.0, 70.0, 88.0, 120.0])

@@ -25,7 +25,6 @@ from spcastat.plots.arrows import plot_correlations
 from spcastat.plots.biplots import biplot, biplot_data
 from spcastat.plots.blocks import Block
 from spcastat.plots.frame import EdgeMarks
-from spcastat.plots.margins import SEPARATE
 from spcastat.plots.names import Names
 from spcastat.plots.texts import MeasuredText, wrapped
 from tests.plots.conftest import note_of
@@ -269,7 +268,7 @@ def test_means_of_groups_in_a_dense_cloud_are_named_and_counted(loadings):
         distances = {mark: np.hypot(*(at - np.clip(at, box.p0, box.p1))) for mark, at in marks.items()}
         assert name.text not in marks or min(distances, key=lambda mark: distances[mark]) == name.text
     assert {name.colour for name in named} == {(0.0, 0.0, 0.0)}
-    assert f"{len(named)} of 4 named" in note_of(ax)
+    assert f"Large marks: group means ({len(named)} of 4 named; " in note_of(ax) or len(named) == 4
 
 
 #: Wordings of items, and names with underscores, that are too long for a line beside the axes.
@@ -306,12 +305,13 @@ def test_a_note_consists_of_whole_sentences(scores, loadings, width):
         scores, loadings, note=True, ax=plt.figure(figsize=(width, 4), layout="constrained").subplots()
     )
     assert_layout(ax)
-    data = biplot_data(scores, loadings)
-    named = sum(name.at_tip for name in names_of(ax).written)
-    caption = f"{data.caption} Names: {named} of {len(data.arrows)} arrows."
-    note = note_of(ax).removesuffix(f" {SEPARATE}")
-    assert caption.startswith(note)
-    assert not note or (note.endswith(".") and caption[len(note) : len(note) + 1] in ("", " "))
+    note = note_of(ax)
+    sentence = (
+        r"(Points: scores / sd|Bars: loadings|Arrows: loadings × sd × |Scores: r = )[^:]*(: negative\))?\."
+    )
+    assert re.fullmatch(rf"({sentence}( |$))*", note)
+    subjects = re.findall(r"(\w+): (?!negative)", note)
+    assert subjects == ["Points", "Bars", "Arrows", "Scores"][: len(subjects)]
 
 
 def test_a_variable_on_both_components_has_an_arrow_and_its_direction_in_both_blocks(scores):
@@ -453,7 +453,7 @@ def test_the_texts_of_a_block_have_one_size(dpi, monkeypatch):
     X, _ = SHAPES["collinear cells"]()
     fit = sp.spca(X, k=2, card=8, scale=True, effort="quick")
     figure, ax = plt.subplots(figsize=(6, 5), layout="constrained", dpi=dpi)
-    fit.biplot(arrows="correlations", ax=ax)
+    fit.biplot(arrows="correlations", blocks=True, ax=ax)
     figure.canvas.draw()
     assert len(sizes) == 2
     assert all(len(block) == 1 for block in sizes.values())
@@ -491,7 +491,29 @@ def test_most_correlations_of_a_circle_are_named_and_the_others_counted():
         plots.plot_correlations(values, ax=ax)
         assert_names_have_room(ax)
         assert len(names_of(ax).written) >= least
-        assert f"Names: {len(names_of(ax).written)} of 12 arrows." in note_of(ax)
+        count = len(names_of(ax).written)
+        assert f"Arrows: correlations{f' ({count} of 12 named)' * (count < 12)}." in note_of(ax)
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (7.0, 5.0)])
+def test_lists_are_drawn_only_where_arrows_are_not_named(size):
+    """Arrows in all directions have names of their own; those of a bundle are named in lists."""
+    angles = np.linspace(0.1, 6.0, 9)
+    for directions in (angles, 0.01 * angles):
+        weights = np.c_[np.cos(directions), np.sin(directions)]
+        loadings = pd.DataFrame(weights, [f"item {i}" for i in range(9)], ["PC1", "PC2"])
+        scores = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["PC1", "PC2"])
+        panels = [plt.figure(figsize=size, layout="constrained").subplots() for _ in range(2)]
+        biplot(scores, loadings, ax=panels[0])
+        plots.plot_correlations(0.9 * loadings, ax=panels[1])
+        for ax in panels:
+            assert_layout(ax)
+            assert_names_have_room(ax)
+            listed = {row.name for block in blocks_of(ax) if block.layout for row in block.layout.rows}
+            named = {name.text for name in names_of(ax).written}
+            assert not listed or directions is not angles
+            assert listed | named == set(loadings.index) if listed else len(named) >= 7
+        plt.close("all")
 
 
 def test_a_legend_reads_row_by_row_and_keeps_the_size_of_its_title(scores, loadings):
@@ -549,7 +571,7 @@ def test_shortened_names_of_two_blocks_are_distinct(scores, kind, width):
     correlations = loadings.replace(0.0, 0.1)
     ax = plt.figure(figsize=(width, 3.0), layout="constrained").subplots()
     if kind == "biplot":
-        biplot(scores, loadings, arrows="correlations", correlations=correlations, ax=ax)
+        biplot(scores, loadings, arrows="correlations", correlations=correlations, blocks=True, ax=ax)
     elif kind == "plot_correlations":
         plots.plot_correlations(correlations, loadings, ax=ax)
     else:
@@ -559,7 +581,8 @@ def test_shortened_names_of_two_blocks_are_distinct(scores, kind, width):
     shown = {
         (label, row.name) for layout in layouts for label, row in zip(layout.labels, layout.rows, strict=True)
     }
-    assert len({label for label, _ in shown}) == len(shown) == len({name for _, name in shown}) > 1
+    assert len({label for label, _ in shown}) == len(shown) == len({name for _, name in shown})
+    assert len(shown) > 1 or (kind == "plot_correlations" and len(names_of(ax).written) > 2)
 
 
 def test_lines_break_after_hyphens_before_words():
@@ -578,14 +601,15 @@ def test_long_names_of_components_are_within_the_figure_and_distinct(scores, kin
     shares = pd.Series([0.4, 0.3, 0.1], names)
     ax = plt.figure(figsize=size, layout="constrained").subplots()
     if kind == "biplot":
-        biplot(scores, loadings, shares=shares, ax=ax)
+        biplot(scores, loadings, shares=shares, blocks=True, ax=ax)
     else:
         options = {"kind": "blocks"} if kind == "plot_loadings" else {}
         getattr(plots, kind)(loadings, shares=shares, ax=ax, **options)
     ax.figure.canvas.draw()
     renderer, page = ax.figure.canvas.get_renderer(), ax.figure.bbox
     layouts = [block.layout for block in blocks_of(ax) if block.layout and block.layout.labels]
-    assert len({layout.heading for layout in layouts}) == len(layouts) >= 2
+    assert len({layout.heading for layout in layouts}) == len(layouts)
+    assert len(layouts) >= 2 or kind == "plot_correlations"
     for block in blocks_of(ax):
         if block.layout:
             assert block.get_window_extent().x1 <= page.x1 + 1
@@ -598,11 +622,11 @@ def test_long_names_of_components_are_within_the_figure_and_distinct(scores, kin
 
 
 @pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (7.0, 5.0)])
-def test_lists_of_a_circle_have_the_width_of_the_figure(size):
+def test_lists_of_correlations_have_the_width_of_the_figure(size):
     """Also below the numbers beside the axes, so that names are complete and no arrow is cut."""
     fit = sp.spca(sp.datasets.load_judges(), 2, card=[6, 3], scale=True)
     figure = plt.figure(figsize=size, layout="constrained")
-    ax = fit.plot_correlations(ax=figure.subplots())
+    ax = fit.biplot(arrows="correlations", blocks=True, ax=figure.subplots())
     figure.canvas.draw()
     blocks = [child for child in ax.get_children() if isinstance(child, Block)]
     assert len(blocks) == 2

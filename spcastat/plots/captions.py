@@ -1,0 +1,218 @@
+"""Captions of biplots and circles of correlations: what is drawn below the plot, and the same in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from spcastat.arguments import plural
+from spcastat.linalg.wrapping import END
+from spcastat.plots import drawing
+from spcastat.plots.blocks import loading_text
+from spcastat.plots.frame import rows_outside
+
+if TYPE_CHECKING:
+    from spcastat.plots.biplots import BiplotData
+
+#: Correlation of scores from which a caption mentions it.
+NOTABLE = 0.1
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What is drawn, as far as the size of the figure decides it.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (2,)
+        Limits of the axes.
+    arrows, rows, means : int
+        How many arrows, rows that the caller names, and means of groups have a name.
+    one_scale : bool
+        Whether both axes have one scale, or need not.
+    bars, values : bool
+        Whether there are bars, and whether their values are written beside them.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    arrows: int = 0
+    rows: int = 0
+    means: int = 0
+    one_scale: bool = True
+    bars: bool = True
+    values: bool = False
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a caption.
+
+    Attributes
+    ----------
+    text : str
+        As it stands below the plot.
+    full : str
+        As it stands in a text.
+    is_key : bool
+        Whether it explains a mark that is drawn. The others are left out where there is little room.
+    on_shares : bool
+        Whether it says what percentages are.
+    """
+
+    text: str
+    full: str = ""
+    is_key: bool = True
+    on_shares: bool = False
+
+
+#: Returns the sentences of a caption, those that matter most first.
+Caption = Callable[[Drawn], Sequence[Sentence]]
+
+
+def caption_of_biplot(data: BiplotData, further: Caption, drawn: Drawn) -> list[Sentence]:
+    """Return the sentences on a biplot as drawn; `further` are those on outlines, means and percentages."""
+    rows, new_rows = (
+        int(rows_outside(table.loc[table["far"], ["x", "y"]].to_numpy(float), drawn.low, drawn.high).sum())
+        for table in (data.points, data.new)
+    )
+    separate = [] if drawn.one_scale else [Sentence("Axes: separate scales.")]
+    others: list[Sentence] = []
+    marks = _on_scores(data, rows, new_rows, separate)
+    if drawn.bars:
+        marks += on_bars(data.blocks, data.kind, drawn.values)
+    marks += _on_arrows_of(data, drawn.arrows)
+    marks += on_supplementary(data.arrows, data.blocks if drawn.bars else data.blocks.iloc[:0])
+    for sentence in further(drawn):
+        (marks if sentence.is_key else others).append(sentence)
+    return [*marks, *on_correlation(data.correlation), *others]
+
+
+def full_caption(data: BiplotData) -> str:
+    """Return the caption of a biplot in full sentences."""
+    rows, new_rows = int(data.points["far"].sum()), int(data.new["far"].sum())
+    sentences = _on_scores(data, rows, new_rows, [])
+    sentences += on_bars(data.blocks, data.kind) + _on_arrows_of(data, len(data.arrows))
+    sentences += [*on_supplementary(data.arrows, data.blocks), *on_correlation(data.correlation)]
+    if not len(data.arrows) and not data.undrawn:
+        sentences.append(Sentence("", "There are no arrows: no variable has loadings on both components."))
+    return " ".join(sentence.full for sentence in sentences)
+
+
+def _on_scores(data: BiplotData, rows: int, new_rows: int, separate: list[Sentence]) -> list[Sentence]:
+    """Return the sentences on points, of which so many are triangles at the edge."""
+    power = _power(data.scale)
+    divisor = f" divided by the power {data.scale:g} of" if power else " divided by"
+    scaled = data.scale != 0
+    points = Sentence(
+        f"Points: scores{f' / sd{power}' * scaled}.",
+        f"Points are scores{f'{divisor} their standard deviations (sd)' * scaled}.",
+    )
+    return [
+        points,
+        *separate,
+        *(Sentence(text, full) for count, text, full in _marks(data, rows, new_rows) if count),
+    ]
+
+
+def _marks(data: BiplotData, rows: int, new_rows: int) -> list[tuple[int, str, str]]:
+    """Return number, words and sentence of the kinds of points that do not look like the others."""
+    has_groups = "group" in data.points
+    triangles = "Triangles at the edge" if has_groups else "Triangles"  # a mark of groups
+    out, ringed, crosses = (
+        int(data.points["left_out"].sum()),
+        int(data.ringed.sum()),
+        len(data.new) - new_rows,
+    )
+    out_rows, ringed_rows = plural(out, "row"), plural(ringed, "row")
+    far, far_new = f"{plural(rows, 'row')} farther out.", f"{plural(new_rows, 'new row')} farther out."
+    replaced = f"with cells farther than {END:g} sd from the middle, which replaces them."
+    return [
+        (out, f"Open: {out_rows} left out of the fit.", f"Open points are {out_rows} left out of the fit."),
+        (ringed, f"Rings: {ringed_rows}, cells > {END:g} sd replaced.", f"Rings: {ringed_rows} {replaced}"),
+        (rows, f"{triangles}: {far}", f"Triangles at the edge: {far}"),
+        (new_rows, f"{triangles}: {far_new}", f"Triangles at the edge: {far_new}"),
+        (crosses, "" if has_groups else "Crosses: new rows.", "Crosses are new rows."),
+        (len(data.levels), "Diamonds: means of levels.", "Diamonds are means of levels."),
+    ]
+
+
+def _power(scale: float) -> str:
+    """Return the exponent of the standard deviations; nothing for 1."""
+    return "" if scale in (0, 1) else f"^{scale:g}"
+
+
+def _on_arrows_of(data: BiplotData, named: int) -> list[Sentence]:
+    """Return the sentence on the arrows of a biplot."""
+    markers = data.kind
+    if data.kind == "loadings" and data.scale != 0:
+        markers = f"loadings × sd{_power(data.scale)}"
+    return on_arrows(data.arrows, f"{markers} × {data.stretch:.3g}", data.undrawn, named)
+
+
+def on_arrows(arrows: pd.DataFrame, what: str, undrawn: int, named: int) -> list[Sentence]:
+    """Return the sentence on arrows, `named` of which have a name; nothing without arrows.
+
+    Parameters
+    ----------
+    arrows : DataFrame
+        Those that are drawn.
+    what : str
+        What they are.
+    undrawn : int
+        Number of variables without an arrow because there are too many.
+    named : int
+    """
+    if not len(arrows):
+        return []
+    count = int((~arrows["supplementary"]).sum())
+    faint = int((~arrows["nonzero"] & ~arrows["supplementary"]).sum())
+    numbers = [f"{count:,} of {count + undrawn:,}"] * bool(undrawn)
+    numbers += [f"{named:,} named" if undrawn else f"{named:,} of {len(arrows):,} named"] * (
+        named < len(arrows)
+    )
+    details = [", ".join(numbers)] * bool(numbers) + ["faint: zero loadings"] * bool(faint)
+    noun, verb = ("Arrow", "The arrow is") if len(arrows) == 1 else ("Arrows", "Arrows are")
+    full = f"{verb} {what}"
+    full += f"; {count:,} of {count + undrawn:,} are drawn" * bool(undrawn)
+    full += "; faint ones have zero loadings on both components" * bool(faint)
+    in_brackets = f" ({'; '.join(details)})" if details else ""
+    return [Sentence(f"{noun}: {what}{in_brackets}.", f"{full}.")]
+
+
+def on_bars(bars: pd.DataFrame, kind: str, values: bool = False) -> list[Sentence]:
+    """Return the sentence on bars, with the length of the longest unless `values` are written beside them."""
+    if not len(bars):
+        return []
+    longest = loading_text(float(bars["value"].abs().max()))
+    is_hollow = bool((bars["value"] < 0).any())
+    text = f"Bars: {kind}{'' if values else f' up to {longest}'}{' (hollow: negative)' * is_hollow}."
+    full = f"Bars are {kind} up to {longest}{' in absolute value; hollow bars are negative' * is_hollow}."
+    return [Sentence(text, full)]
+
+
+def on_supplementary(arrows: pd.DataFrame, bars: pd.DataFrame) -> list[Sentence]:
+    """Return the sentence on supplementary variables; nothing without any."""
+    if not (arrows["supplementary"].any() or bars["supplementary"].any()):
+        return []
+    return [Sentence("Coloured: supplementary.", "Supplementary variables are coloured.")]
+
+
+def on_correlation(r: float) -> list[Sentence]:
+    """Return the sentence on the correlation of the two scores; nothing if it is small."""
+    if not abs(r) > NOTABLE:
+        return []
+    text = drawing.correlation_text(r)
+    return [Sentence(f"Scores: {text}.", f"The scores are correlated ({text}).", is_key=False)]
+
+
+def on_shares(shares: pd.Series | None, drawn_texts: Sequence[str], measure: str = "") -> list[Sentence]:
+    """Return the sentence on what percentages are, as `sentence_on_shares`."""
+    return [
+        Sentence(text, on_shares=True) for text in drawing.sentence_on_shares(shares, drawn_texts, measure)
+    ]
