@@ -229,7 +229,7 @@ def _sentences(cell_map: CellMap) -> Sequence[str]:
     left_out = f"Rows above the line are left out ({cell_map.left_out})." if cell_map.left_out else ""
     if cell_map.left_out == len(cell_map.rows) > 0:  # the line would be the edge of the map
         left_out = "All rows shown are left out."
-    grey = "Not judged: also missing values." if np.isnan(cell_map.values).any() else ""
+    grey = "Not judged: missing values, variables of few values." if np.isnan(cell_map.values).any() else ""
     nothing = "" if len(cell_map.values) else "No row is left out or has an outlying cell."
     minus = "; minus: below" * bool((cell_map.values < -cell_map.bend).any())
     z = f"z: distance from the variable's centre in robust standard deviations{minus}."
