@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: Default of the largest number of arrows.
 MAX_ARROWS = 12
 #: Room for names beside the circle, as a share of its width; each side has as much of it as of the arrows.
-NAME_ROOM = 0.4
+SIDE_ROOM = 0.4
 #: Characters of a name at the tip of an arrow.
 TIP_NAME = 24
 
@@ -265,7 +265,7 @@ def plot_correlations(
     tips = data[["x", "y"]].to_numpy(dtype=float)
     reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0)))
     to_the_right = float((tips[:, 0] > 0).mean()) if len(tips) else 0.5
-    room = 2.0 * NAME_ROOM * reach * np.array([[1.0 - to_the_right, 0.0], [to_the_right, 0.0]])
+    room = 2.0 * SIDE_ROOM * reach * np.array([[1.0 - to_the_right, 0.0], [to_the_right, 0.0]])
     draw_arrows(ax, data)
     texts = Names(ax, size, np.empty((0, 2)), tips)
     name_arrows(ax, texts, data)

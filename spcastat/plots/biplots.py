@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 DISTRIBUTIONS = {"normal": "a normal distribution", "t": "a t (5 degrees of freedom) distribution"}
 #: A mean so near to a former one, as a share of the sides of the frame, has a hollow mark.
 NEAR_MEAN = 0.02
-#: Room for names beyond the tips of arrows, as a multiple of their length.
-TIP_ROOM = 1.12
+#: Room for names beyond the tips of arrows, as a multiple of their length; of their horizontal part if all
+#: variables have arrows (with less, names of arrows to the right have no room at 3.4 x 4.5 inches).
+TIP_ROOM, NAME_ROOM = 1.12, 1.35
 
 
 @explained
@@ -219,7 +220,8 @@ def _framed(data: BiplotData, *corners: NDArray[np.float64]) -> tuple[BiplotData
 
     `corners` are those of outlines. Names have room beyond the tips of arrows.
     """
-    tips = TIP_ROOM * data.arrows[["x", "y"]].to_numpy(dtype=float)
+    room = np.array([NAME_ROOM if _have_arrows(data) else TIP_ROOM, TIP_ROOM])
+    tips = room * data.arrows[["x", "y"]].to_numpy(dtype=float)
     frame = Frame.around(data.points, data.new, tips, positions(data.levels), *corners)
     points, new_points = (rows.assign(far=frame.far(rows)) for rows in (data.points, data.new))
     return replace(data, points=points, new=new_points), frame

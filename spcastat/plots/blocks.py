@@ -47,8 +47,10 @@ ARROW, ARROW_MIDDLE = 1.5, 1.05
 HEADING_ARROW, HEADING_ARROW_MIDDLE = 1.35, 0.9
 #: What a name may take of the space before its arrow, in font sizes.
 BEFORE_ARROW = 0.4
-#: The number of variables of a component that should be named, and what each of these left out costs besides.
-NAMED_VARIABLES, NAMED_COST = 5, 5.0
+#: The number of variables of a component that should be named, and what each of these left out costs
+#: besides: less than two names cut to stumps, so that a narrow list has fewer names, but complete ones (30
+#: variables of cell nuclei, 3.4 x 3 inches).
+NAMED_VARIABLES, NAMED_COST = 5, 2.0
 #: What the line costs that counts one row, which could stand there.
 ONE_MORE_COST = 3.0
 #: Writing the values is worth shortening names by so much (see `_shortening`).

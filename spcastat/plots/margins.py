@@ -219,17 +219,25 @@ class Margins:
         """Return the best arrangement: without blocks if hardly more variables are named with them."""
         if self.blocks is None or not self.blocks_may_go:
             return self._settled(width, height, self.blocks)
-        bare, full = (self._settled(width, height, blocks) for blocks in (None, self.blocks))
+        bare = self._settled(width, height, None)
+        if sum(placement.name.at_tip for placement in bare.names) == sum(
+            one.at_tip for one in self.texts.names
+        ):
+            return bare
+        full = self._settled(width, height, self.blocks)
         return bare if _named_variables(bare) >= NAMED_SHARE * _named_variables(full) else full
 
     def _settled(self, width: float, height: float, blocks: tuple[Block, Block] | None) -> Arrangement:
         """Return the best arrangement with these blocks, above a note that says what is drawn in it."""
         sentences = self._sentences(self._drawn(np.array([self.low, self.high]), None))
+        axes: Box | None = None
         for _ in range(MOST_CAPTIONS):
             arrangement = self._best_arrangement(width, height, blocks, sentences)
             extra = self._extra(arrangement.axes) if self.equal else np.zeros(2)
             limits = np.array([self.low - extra, self.high + extra])
-            arrangement = replace(arrangement, names=self.texts.placed_in(_view(arrangement.axes, limits)))
+            if axes != arrangement.axes:
+                axes, names = arrangement.axes, self.texts.placed_in(_view(arrangement.axes, limits))
+            arrangement = replace(arrangement, names=names)
             drawn = self._drawn(limits, arrangement, bool(extra.any()) or not self.equal)
             previous, sentences = sentences, self._sentences(drawn)
             if sentences == previous:

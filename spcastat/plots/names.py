@@ -212,7 +212,7 @@ class Names(Artist):
         return text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Spots:
     """Where a name could stand, the best first: boxes [[left, low], [right, high]] and lines, in points.
 
@@ -274,6 +274,7 @@ class _Scene:
         middles = np.vstack([triangles, self.large_marks])
         self.obstacles = middles[:, None] + np.array(radii)[:, None, None] * CORNERS
         self.placements: list[Placement] = []
+        self.touched: dict[tuple[_Spots, Placement, int], NDArray[np.bool_]] = {}
 
     def _of(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.view.to_points(xy) if len(xy) else np.empty((0, 2))
@@ -340,8 +341,15 @@ class _Scene:
 
     def _overlaps(self, spots: _Spots) -> NDArray[np.bool_]:
         """Return which written names, but for one, touch which spots: a row for each name."""
-        rows = [spots.touch(other.box, other.line) for other in self.placements]
+        rows = [self._touched(spots, other) for other in self.placements]
         return np.array(rows, dtype=bool).reshape(len(rows), len(spots.boxes))
+
+    def _touched(self, spots: _Spots, other: Placement) -> NDArray[np.bool_]:
+        """Return which spots a written name touches, which is asked again whenever a name may move."""
+        key = spots, other, other.number
+        if key not in self.touched:
+            self.touched[key] = spots.touch(other.box, other.line)
+        return self.touched[key]
 
     def _spots_beside(self, name: Name, anchor: NDArray[np.float64]) -> _Spots:
         """Return the spots of a name beside what it names, where it could belong to nothing else."""
@@ -463,9 +471,12 @@ def _along(lines: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _enter(lines: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which lines pass through their box."""
-    along = _along(lines)
-    is_inside = (along > boxes[:, None, 0]) & (along < boxes[:, None, 1])
-    return np.asarray(np.any(is_inside.all(axis=2), axis=1))
+    with np.errstate(divide="ignore", invalid="ignore"):  # lines along an axis, and places without a line
+        shares = (boxes - lines[:, :1]) / (
+            lines[:, 1:] - lines[:, :1]
+        )  # of the line, at the sides of the box
+        entry, end = shares.min(axis=1).max(axis=1), shares.max(axis=1).min(axis=1)
+        return np.asarray((entry < end) & (entry < 1.0) & (end > 0.0))
 
 
 def _cross(lines: NDArray[np.float64], other_lines: NDArray[np.float64]) -> NDArray[np.bool_]:
