@@ -220,9 +220,7 @@ class Margins:
         if self.blocks is None or not self.blocks_may_go:
             return self._settled(width, height, self.blocks)
         bare = self._settled(width, height, None)
-        if sum(placement.name.at_tip for placement in bare.names) == sum(
-            one.at_tip for one in self.texts.names
-        ):
+        if _named_variables(bare) >= len({row.variable for block in self.blocks for row in block.rows}):
             return bare
         full = self._settled(width, height, self.blocks)
         return bare if _named_variables(bare) >= NAMED_SHARE * _named_variables(full) else full
