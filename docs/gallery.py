@@ -172,7 +172,7 @@ FIGURES = (
         "Biplot with names of rows",
         "judges",
         "Forty-three judges with names, and dense components. Arrows and points are named where there is "
-        "room; the bars name the largest loadings.",
+        "room.",
         'fit = sp.spca(df, k=2, method="pca", scale=True)\nax = fit.biplot(labels=12)',
     ),
     Figure(
@@ -186,8 +186,8 @@ FIGURES = (
         "circle",
         "Circle of correlations",
         "judges",
-        "Twelve ratings, most of which are collinear. Arrows are named where there is room; the bars name "
-        "the largest correlations.",
+        "Twelve ratings, most of which are collinear. Arrows are named where there is room; if several are "
+        "not, bars list the variables of each component.",
         "fit = sp.spca(df, k=2, card=8, scale=True)\nax = fit.plot_correlations()",
     ),
     Figure(

@@ -659,3 +659,51 @@ def test_names_of_arrows_hide_no_point_where_another_spot_is_free():
     ax.figure.canvas.draw()
     (box,) = names.boxes
     assert not any(box.contains(x, y) for x, y in ax.transData.transform(dots))
+
+
+def test_a_narrow_list_has_fewer_names_rather_than_stumps(scores):
+    """Eight names of up to 24 characters on each component, in a column of a journal."""
+    parts = ("fractal dimension", "compactness", "smoothness", "perimeter", "area")
+    names = [f"{kind} {what}" for what in parts for kind in ("mean", "worst", "error")]
+    weights = np.zeros((15, 3))
+    weights[:8, 0], weights[7:, 1] = np.linspace(0.5, 0.3, 8), np.linspace(0.5, 0.3, 8)
+    loadings = pd.DataFrame(weights, names, scores.columns)
+    ax = plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots()
+    biplot(scores, loadings, note=True, ax=ax)
+    assert_layout(ax)
+    for block in blocks_of(ax):
+        assert len(block.layout.labels) >= 3
+        pairs = zip(block.layout.labels, block.layout.rows, strict=True)
+        assert sum(len(label) < 0.75 * len(row.name) for label, row in pairs) <= 1
+
+
+def test_a_caption_has_three_lines_in_a_column_of_a_journal():
+    """Of each kind of plot, wherever it can be that its marks are explained in so many."""
+    wine = sp.datasets.load_wine()
+    sparse, dense = sp.spca(wine, 2, 5, scale=True), sp.spca(wine, 2, method="pca", scale=True)
+    panels = [plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots() for _ in range(4)]
+    sparse.biplot(note=True, ax=panels[0])
+    sparse.biplot(arrows="correlations", note=True, ax=panels[1])
+    dense.biplot(note=True, ax=panels[2])
+    sparse.plot_correlations(ax=panels[3])
+    for ax in panels:
+        assert_layout(ax)
+        (lines,) = (text.get_text().split("\n") for text in ax.texts if text.get_gid() == "note")
+        assert 1 <= len(lines) <= 3
+        assert "%: " in note_of(ax)
+        renderer, page = ax.figure.canvas.get_renderer(), ax.figure.bbox
+        (note,) = (text for text in ax.texts if text.get_gid() == "note")
+        assert note.get_window_extent(renderer).x1 <= page.x1
+
+
+def test_the_caption_follows_limits_that_the_user_sets():
+    """It counts the names that are drawn within them."""
+    fit = sp.spca(sp.datasets.load_judges(), 2, method="pca", scale=True)
+    ax = plt.figure(figsize=(6.4, 5.4), layout="constrained").subplots()
+    fit.biplot(note=True, blocks=False, ax=ax)
+    for limits in (None, (-8.0, 8.0), (-20.0, 20.0)):
+        if limits is not None:
+            ax.set(xlim=limits, ylim=limits)
+        ax.figure.canvas.draw()
+        count = sum(name.at_tip for name in names_of(ax).written)
+        assert f"({count} of 12 named)" in note_of(ax) or count == 12
