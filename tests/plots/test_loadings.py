@@ -592,7 +592,8 @@ def test_the_note_of_a_circle_states_the_correlation_of_scores():
     r = np.corrcoef(fit.scores.T)[0, 1]
     assert abs(r) > 0.1
     correlation = f"r = {r:.2f}.".replace("-", "−").replace("0.", ".")
-@@
+    assert f"Scores: {correlation}" in note_of(fit.plot_correlations())
+
 
 def test_a_circle_of_correlations_first_says_what_faint_arrows_are():
     fit = sp.spca(sp.datasets.load_wine(), 2, 4, scale=True)
