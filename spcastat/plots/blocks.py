@@ -243,14 +243,15 @@ class BlockSpace:
     def lay_out(self, rows: Sequence[NamedBar], with_values: bool = True, undrawn: int = 0) -> BlockLayout:
         """Return the layout that hides least of these rows, and of `undrawn` others, which are only counted.
 
-        With `with_values` values are written unless names would lose much because of them.
+        With `with_values` values are written unless names would lose much because of them, also in two lines.
         """
         layouts: list[BlockLayout] = []
         for name_lines in range(1, self.name_lines + 1):
             for columns in range(1, self.columns + 1):
                 for values in (True, False) if with_values else (False,):
                     layouts += self._layouts(rows, undrawn, columns, values, name_lines)
-            if any(layout.labels == [row.name for row in layout.rows] for layout in layouts):
+            complete = [layout for layout in layouts if layout.labels == [row.name for row in layout.rows]]
+            if any(layout.values or not with_values for layout in complete):
                 break
         if layouts:
             return min(layouts, key=lambda layout: layout.cost)

@@ -536,6 +536,24 @@ def test_long_names_have_a_second_line_where_lines_are_left():
         assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i] if a.width and b.width)
 
 
+def test_names_of_two_lines_leave_room_for_the_numbers():
+    """Frequencies of 21 variables of wines in 3.4 x 3 inches: complete names beside numbers."""
+    wide = ("alcalinity_of_ash", "nonflavanoid_phenols")
+    rows = {
+        "PC1": ["total_phenols", "flavanoids", "od280_od315", "proanthocyanins", "hue", wide[1]],
+        "PC2": ["alcohol", "color_intensity", "proline", "magnesium", "ash", wide[0]],
+        "PC3": [*wide, "ash", "malic_acid", "proline", "color_intensity", "alcohol", "hue", "magnesium"],
+    }
+    names = list(dict.fromkeys(name for component in rows.values() for name in component))
+    table = pd.DataFrame({key: [1.0 * (name in rows[key]) for name in names] for key in rows}, index=names)
+    axes = plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots()
+    label = "Share of fits to half of the rows that select it (pale: not in this fit)"
+    blocks = drawn(plot_loadings(table, kind="blocks", threshold=0.75, label=label, ax=axes))
+    for block, component in zip(blocks, rows.values(), strict=True):
+        assert set(block.layout.labels) == set(component)
+        assert block.layout.values
+
+
 def test_a_larger_text_does_not_replace_the_numbers():
     """One column of small text has room for them, two columns of large text have not."""
     names = [f"{i} letters" + "_and_more" * (2 * (i % 6 == 3)) for i in range(18)]
