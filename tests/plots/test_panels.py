@@ -506,7 +506,7 @@ def test_correlations_of_scores_stand_opposite_their_pairs(size, k):
     pairs = [(i, j) for i in range(k) for j in range(i)]
     for text, box, (i, j) in zip(texts, boxes, pairs, strict=True):
         r = np.corrcoef(values[:, i], values[:, j])[0, 1]
-        assert text.get_text() == f"r = {r:.2f}".replace("-", "−")
+        assert text.get_text() == f"r = {r:.2f}".replace("-", "−").replace("0.", ".")
         assert diagonal[i].x0 < (box.x0 + box.x1) / 2 < diagonal[i].x1
         assert diagonal[j].y0 < (box.y0 + box.y1) / 2 < diagonal[j].y1
     assert not any(box.overlaps(other) for a, box in enumerate(boxes) for other in [*boxes[:a], *panels])
