@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 #: Kind of ellipse -> its distribution.
-DISTRIBUTIONS = {"normal": "a normal distribution", "t": "a t (5 degrees of freedom) distribution"}
+DISTRIBUTIONS = {"normal": "normal", "t": "t, 5 df"}
 #: A mean so near to a former one, as a share of the sides of the frame, has a hollow mark.
 NEAR_MEAN = 0.02
 #: Room for names beyond the tips of arrows, as a multiple of their length; of their horizontal part if all
@@ -172,7 +172,7 @@ def biplot(
         radius = float(np.sqrt(drawing.area(score_plots.CENTROID))) / 2.0
         texts.add(middle, cloud.name, ink(ax), most_covered=MARK_COVER, weight="bold", radius=radius)
     _name_points(ax, texts, data, frame, 0.0 if labels is None else ROW_COVER)
-    ellipses = [] if outline in (None, "hull") else [f"{100 * level:g} % of {DISTRIBUTIONS[outline]}"]
+    ellipses = [] if outline in (None, "hull") else [f"{100 * level:g} % ({DISTRIBUTIONS[outline]})"]
     rows = 0 if labels is None else len(data.points) + len(_named_new_rows(data))
     means = len(middles), has_hollow_marks
     further = partial(_further_sentences, ellipses, means, on_shares(shares, "%", "adjusted"), rows)

@@ -258,7 +258,7 @@ def test_the_caption_explains_every_kind_of_mark(scores, loadings):
     ax = biplot(scores, loadings, groups=["a", "b"] * 30, outline="t", centroids=True, level=0.9)
     ax.figure.set_size_inches(12, 9)
     ax.figure.canvas.draw()
-    assert "Ellipses: 90 % of a t (5 degrees of freedom) distribution." in note_of(ax)
+    assert "Ellipses: 90 % (t, 5 df)." in note_of(ax)
     assert "Large marks: group means." in note_of(ax)
 
 
