@@ -18,7 +18,7 @@ from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
 from spcastat.plots.blocks import Block, NamedBar
 from spcastat.plots.captions import (
-    Drawn,
+    Content,
     Sentence,
     on_arrows,
     on_bars,
@@ -327,11 +327,16 @@ def plot_correlations_data(
 
 
 def _caption(
-    data: pd.DataFrame, bars: pd.DataFrame, undrawn: int, r: float, shares: Sequence[Sentence], drawn: Drawn
+    data: pd.DataFrame,
+    bars: pd.DataFrame,
+    undrawn: int,
+    r: float,
+    shares: Sequence[Sentence],
+    content: Content,
 ) -> list[Sentence]:
     """Return the sentences of the note; `undrawn` variables have no arrow, scores the correlation `r`."""
-    sentences = on_arrows(data, "correlations", undrawn, drawn.arrows)
-    if drawn.bars:
-        sentences += on_bars(bars, "correlations", drawn.values)
-    sentences += on_supplementary(data, bars if drawn.bars else bars.iloc[:0])
+    sentences = on_arrows(data, "correlations", undrawn, content.arrows)
+    if content.bars:
+        sentences += on_bars(bars, "correlations", content.values)
+    sentences += on_supplementary(data, bars if content.bars else bars.iloc[:0])
     return [*sentences, *shares, *on_correlation(r)]

@@ -28,7 +28,7 @@ from spcastat.plots.arrows import (
     same_components,
     variables_of,
 )
-from spcastat.plots.captions import Drawn, Sentence, caption_of_biplot, full_caption, on_shares
+from spcastat.plots.captions import Content, Sentence, caption_of_biplot, full_caption, on_shares
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.frame import FAR_ROWS, EdgeMarks, Frame, far_rows, positions
 from spcastat.plots.legends import title_of, write_legend
@@ -175,7 +175,7 @@ def biplot(
     ellipses = [] if outline in (None, "hull") else [f"{100 * level:g} % ({DISTRIBUTIONS[outline]})"]
     rows = 0 if labels is None else len(data.points) + len(_named_new_rows(data))
     means = len(middles), has_hollow_marks
-    further = partial(_further_sentences, ellipses, means, on_shares(shares, "%", "adjusted"), rows)
+    extra_caption = partial(_further_sentences, ellipses, means, on_shares(shares, "%", "adjusted"), rows)
     Margins(
         ax,
         texts,
@@ -187,7 +187,7 @@ def biplot(
         blocks_may_go=blocks is None and _have_arrows(data),
         legend=legend,
         note=drawing.note_below(ax, size) if note else None,
-        caption=partial(caption_of_biplot, data, further),
+        caption=partial(caption_of_biplot, data, extra_caption),
         note_may_go=note_may_go,
         total="" if shares is None else drawing.total_of(shares),
         bar=bar,
@@ -196,17 +196,19 @@ def biplot(
 
 
 def _further_sentences(
-    ellipses: Sequence[str], means: tuple[int, bool], shares: Sequence[Sentence], rows: int, drawn: Drawn
+    ellipses: Sequence[str], means: tuple[int, bool], shares: Sequence[Sentence], rows: int, content: Content
 ) -> list[Sentence]:
     """Return the sentences on ellipses, means of groups (number, and whether any is hollow), and `rows`."""
     sentences = [Sentence(f"Ellipses: {ellipse}.") for ellipse in ellipses]
     count, is_hollow = means
     if count:
-        details = [f"{drawn.means} of {count} named"] * (drawn.means < count)
+        details = [f"{content.means} of {count} named"] * (content.means < count)
         details += ["hollow: over another"] * is_hollow
         in_brackets = f" ({'; '.join(details)})" if details else ""
         sentences.append(Sentence(f"Large marks: group means{in_brackets}."))
-    names = [Sentence(f"Names: {drawn.rows:,} of {rows:,} rows.", is_key=False)] * bool(rows and drawn.rows)
+    names = [Sentence(f"Names: {content.rows:,} of {rows:,} rows.", is_key=False)] * bool(
+        rows and content.rows
+    )
     return [*sentences, *shares, *names]
 
 

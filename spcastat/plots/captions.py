@@ -14,7 +14,7 @@ from spcastat.arguments import plural
 from spcastat.linalg.wrapping import END
 from spcastat.plots import drawing
 from spcastat.plots.blocks import loading_text
-from spcastat.plots.frame import rows_outside
+from spcastat.plots.frame import positions, rows_outside
 
 if TYPE_CHECKING:
     from spcastat.plots.biplots import BiplotData
@@ -24,7 +24,7 @@ NOTABLE = 0.1
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Content:
     """What is drawn, as far as the size of the figure decides it.
 
     Attributes
@@ -72,25 +72,23 @@ class Sentence:
 
 
 #: Returns the sentences of a caption, those that matter most first.
-Caption = Callable[[Drawn], Sequence[Sentence]]
+Caption = Callable[[Content], Sequence[Sentence]]
 
 
-def caption_of_biplot(data: BiplotData, further: Caption, drawn: Drawn) -> list[Sentence]:
-    """Return the sentences on a biplot as drawn; `further` are those on outlines, means and percentages."""
-    rows, new_rows = (
-        int(rows_outside(table.loc[table["far"], ["x", "y"]].to_numpy(float), drawn.low, drawn.high).sum())
-        for table in (data.points, data.new)
-    )
-    separate = [] if drawn.one_scale else [Sentence("Axes: separate scales.")]
-    others: list[Sentence] = []
+def caption_of_biplot(data: BiplotData, extra_caption: Caption, content: Content) -> list[Sentence]:
+    """Return the sentences on a biplot as drawn; `extra_caption` has those on outlines, means and shares."""
+    far_points = (positions(table[table["far"]]) for table in (data.points, data.new))
+    rows, new_rows = (int(rows_outside(xy, content.low, content.high).sum()) for xy in far_points)
+    separate = [] if content.one_scale else [Sentence("Axes: separate scales.")]
+    numbers: list[Sentence] = []
     marks = _on_scores(data, rows, new_rows, separate)
-    if drawn.bars:
-        marks += on_bars(data.blocks, data.kind, drawn.values)
-    marks += _on_arrows_of(data, drawn.arrows)
-    marks += on_supplementary(data.arrows, data.blocks if drawn.bars else data.blocks.iloc[:0])
-    for sentence in further(drawn):
-        (marks if sentence.is_key else others).append(sentence)
-    return [*marks, *on_correlation(data.correlation), *others]
+    if content.bars:
+        marks += on_bars(data.blocks, data.kind, content.values)
+    marks += _on_arrows_of(data, content.arrows)
+    marks += on_supplementary(data.arrows, data.blocks if content.bars else data.blocks.iloc[:0])
+    for sentence in extra_caption(content):
+        (marks if sentence.is_key else numbers).append(sentence)
+    return [*marks, *on_correlation(data.correlation), *numbers]
 
 
 def full_caption(data: BiplotData) -> str:
@@ -131,12 +129,12 @@ def _marks(data: BiplotData, rows: int, new_rows: int) -> list[tuple[int, str, s
     )
     out_rows, ringed_rows = plural(out, "row"), plural(ringed, "row")
     far, far_new = f"{plural(rows, 'row')} farther out.", f"{plural(new_rows, 'new row')} farther out."
-    replaced = f"with cells farther than {END:g} sd from the middle, which replaces them."
+    cells = f"with cells farther than {END:g} sd from the middle, which replaces them."
     return [
         (out, f"Open: {out_rows} left out of the fit.", f"Open points are {out_rows} left out of the fit."),
-        (ringed, f"Rings: {ringed_rows}, cells > {END:g} sd replaced.", f"Rings: {ringed_rows} {replaced}"),
-        (rows, f"{triangles}: {far}", f"Triangles at the edge: {far}"),
-        (new_rows, f"{triangles}: {far_new}", f"Triangles at the edge: {far_new}"),
+        (ringed, f"Rings: {ringed_rows}, cells > {END:g} sd replaced.", f"Rings mark {ringed_rows} {cells}"),
+        (rows, f"{triangles}: {far}", f"Triangles at the edge mark {far}"),
+        (new_rows, f"{triangles}: {far_new}", f"Triangles at the edge mark {far_new}"),
         (crosses, "" if has_groups else "Crosses: new rows.", "Crosses are new rows."),
         (len(data.levels), "Diamonds: means of levels.", "Diamonds are means of levels."),
     ]
@@ -147,42 +145,41 @@ def _power(scale: float) -> str:
     return "" if scale in (0, 1) else f"^{scale:g}"
 
 
-def _on_arrows_of(data: BiplotData, named: int) -> list[Sentence]:
+def _on_arrows_of(data: BiplotData, name_count: int) -> list[Sentence]:
     """Return the sentence on the arrows of a biplot."""
     markers = data.kind
     if data.kind == "loadings" and data.scale != 0:
         markers = f"loadings × sd{_power(data.scale)}"
-    return on_arrows(data.arrows, f"{markers} × {data.stretch:.3g}", data.undrawn, named)
+    return on_arrows(data.arrows, f"{markers} × {data.stretch:.3g}", data.undrawn, name_count)
 
 
-def on_arrows(arrows: pd.DataFrame, what: str, undrawn: int, named: int) -> list[Sentence]:
-    """Return the sentence on arrows, `named` of which have a name; nothing without arrows.
+def on_arrows(arrows: pd.DataFrame, markers: str, undrawn: int, name_count: int) -> list[Sentence]:
+    """Return the sentence on arrows, `name_count` of which have a name; nothing without arrows.
 
     Parameters
     ----------
     arrows : DataFrame
         Those that are drawn.
-    what : str
+    markers : str
         What they are.
     undrawn : int
         Number of variables without an arrow because there are too many.
-    named : int
+    name_count : int
     """
     if not len(arrows):
         return []
     count = int((~arrows["supplementary"]).sum())
     faint = int((~arrows["nonzero"] & ~arrows["supplementary"]).sum())
     numbers = [f"{count:,} of {count + undrawn:,}"] * bool(undrawn)
-    numbers += [f"{named:,} named" if undrawn else f"{named:,} of {len(arrows):,} named"] * (
-        named < len(arrows)
-    )
+    if name_count < len(arrows):
+        numbers.append(f"{name_count:,}{'' if undrawn else f' of {len(arrows):,}'} named")
     details = [", ".join(numbers)] * bool(numbers) + ["faint: zero loadings"] * bool(faint)
     noun, verb = ("Arrow", "The arrow is") if len(arrows) == 1 else ("Arrows", "Arrows are")
-    full = f"{verb} {what}"
+    full = f"{verb} {markers}"
     full += f"; {count:,} of {count + undrawn:,} are drawn" * bool(undrawn)
     full += "; faint ones have zero loadings on both components" * bool(faint)
     in_brackets = f" ({'; '.join(details)})" if details else ""
-    return [Sentence(f"{noun}: {what}{in_brackets}.", f"{full}.")]
+    return [Sentence(f"{noun}: {markers}{in_brackets}.", f"{full}.")]
 
 
 def on_bars(bars: pd.DataFrame, kind: str, values: bool = False) -> list[Sentence]:

@@ -20,7 +20,7 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from spcastat.plots.blocks import BLOCK_LINE, Block, BlockLayout, BlockSpace, names_in
-from spcastat.plots.captions import Caption, Drawn, Sentence
+from spcastat.plots.captions import Caption, Content, Sentence
 from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of
 from spcastat.plots.frame import View
 from spcastat.plots.legends import columns_within, legend_size
@@ -191,7 +191,7 @@ class Margins:
         self.numbers, self.number_width = Room(ax), 0.0
         ax.set(xlim=(self.low[0], self.high[0]), ylim=(self.low[1], self.high[1]))
         if note is not None:  # until the figure is drawn
-            sentences = self._sentences(self._drawn(np.array([self.low, self.high]), None))
+            sentences = self._sentences(self._content(np.array([self.low, self.high]), None))
             note.set_text(" ".join(sentence.text for sentence in sentences))
         self.limits = self._current_limits()
         ax.set_axes_locator(self)
@@ -227,7 +227,7 @@ class Margins:
 
     def _settled(self, width: float, height: float, blocks: tuple[Block, Block] | None) -> Arrangement:
         """Return the best arrangement with these blocks, above a note that says what is drawn in it."""
-        sentences = self._sentences(self._drawn(np.array([self.low, self.high]), None))
+        sentences = self._sentences(self._content(np.array([self.low, self.high]), None))
         axes: Box | None = None
         for _ in range(MOST_CAPTIONS):
             arrangement = self._best_arrangement(width, height, blocks, sentences)
@@ -236,21 +236,21 @@ class Margins:
             if axes != arrangement.axes:
                 axes, names = arrangement.axes, self.texts.placed_in(_view(arrangement.axes, limits))
             arrangement = replace(arrangement, names=names)
-            drawn = self._drawn(limits, arrangement, bool(extra.any()) or not self.equal)
-            previous, sentences = sentences, self._sentences(drawn)
+            content = self._content(limits, arrangement, bool(extra.any()) or not self.equal)
+            previous, sentences = sentences, self._sentences(content)
             if sentences == previous:
                 return arrangement
         return self._with_note(arrangement, width, sentences)
 
-    def _drawn(
+    def _content(
         self, limits: NDArray[np.float64], arrangement: Arrangement | None, one_scale: bool = True
-    ) -> Drawn:
+    ) -> Content:
         """Return what is drawn between these limits; without an arrangement, as if all had room."""
         names, places = self.texts.names, []
         if arrangement is not None:
             names, places = [placement.name for placement in arrangement.names], arrangement.blocks
         low, high = np.sort(limits, axis=0)
-        return Drawn(
+        return Content(
             low,
             high,
             arrows=sum(name.at_tip for name in names),
@@ -261,11 +261,11 @@ class Margins:
             values=bool(places) and all(place.layout.values for place in places),
         )
 
-    def _sentences(self, drawn: Drawn) -> list[Sentence]:
+    def _sentences(self, content: Content) -> list[Sentence]:
         """Return the sentences of the note on what is drawn; none without a note."""
         if self.note is None or self.caption is None:
             return []
-        return [sentence for sentence in self.caption(drawn) if sentence.text]
+        return [sentence for sentence in self.caption(content) if sentence.text]
 
     def _wrapped(self, sentences: Sequence[Sentence], width: float) -> list[str]:
         """Return the lines of a note in a place of this width."""
@@ -302,8 +302,7 @@ class Margins:
         arrangement = max(options, key=lambda option: option.value)
         rivals = [option for option in options if option.value >= arrangement.value - RIVAL]
         self.number_width = max(self.number_width, *(self._width_of_numbers(rival.axes) for rival in rivals))
-        left, bottom, right, top = arrangement.axes
-        is_too_small = min(right - left, top - bottom) < NOTE_SIDE
+        is_too_small = _sides(arrangement.axes).min() < NOTE_SIDE
         if lines and is_too_small and (self.note_may_go or len(lines) > most_lines):
             return self._best_arrangement(width, height, blocks, sentences[:-1])
         return replace(arrangement, sentences=sentences, note=lines)
@@ -434,7 +433,7 @@ class Margins:
 
     def _value(self, axes: Box, width: float, height: float, *layouts: BlockLayout) -> float:
         """Return the side of a square as large as the data in the axes, minus the costs of the blocks."""
-        size = np.maximum([axes[2] - axes[0], axes[3] - axes[1]], 1.0)
+        size = np.maximum(_sides(axes), 1.0)
         extent = self.high - self.low if self.equal else np.ones(2)
         scales = size / extent
         scales = np.minimum(scales, scales.min() if self.equal else ELONGATION * size.min() / extent)
@@ -445,7 +444,7 @@ class Margins:
     def _missing(self, axes: Box, width: float, height: float) -> float:
         """Return by how many points the sides of the axes are too small for a place of this size."""
         least_sides = np.maximum(SMALLEST_SHARE * np.array([width, height]), SMALLEST_SIDE)
-        return float(np.maximum(least_sides - [axes[2] - axes[0], axes[3] - axes[1]], 0.0).sum())
+        return float(np.maximum(least_sides - _sides(axes), 0.0).sum())
 
     # --- sizes in points --------------------------------------------------------------------------
 
@@ -559,7 +558,7 @@ class Margins:
         if not self._has_own_limits():
             limits = self._current_limits()
             arrangement = replace(arrangement, names=self.texts.placed_in(_view(arrangement.axes, limits)))
-            sentences = self._sentences(self._drawn(limits, arrangement))
+            sentences = self._sentences(self._content(limits, arrangement))
             arrangement = self._with_note(arrangement, width, sentences)
         self.texts.placements = list(arrangement.names)
         if self.note is not None:
@@ -599,7 +598,7 @@ class Margins:
 
         Zero if one scale would leave most of the axes empty.
         """
-        size = np.maximum([axes[2] - axes[0], axes[3] - axes[1]], 1.0)
+        size = np.maximum(_sides(axes), 1.0)
         extent = self.high - self.low
         extra = (size / (size / extent).min() - extent) / 2.0
         return extra if (extent / (extent + 2.0 * extra)).min() >= self.filled else np.zeros(2)
@@ -643,15 +642,19 @@ class Inset:
 
 def _view(axes: Box, limits: NDArray[np.float64]) -> View:
     """Return the view of axes in a box, with these limits."""
-    left, bottom, right, top = axes
-    return View.between(limits[0], limits[1], np.maximum([right - left, top - bottom], 1.0))
+    return View.between(limits[0], limits[1], np.maximum(_sides(axes), 1.0))
+
+
+def _sides(axes: Box) -> NDArray[np.float64]:
+    """Return width and height of axes in a box."""
+    return np.array([axes[2] - axes[0], axes[3] - axes[1]])
 
 
 def _named_variables(arrangement: Arrangement) -> int:
     """Return how many variables have a name at their arrow or in a block."""
-    named = {placement.name.variable for placement in arrangement.names if placement.name.at_tip}
+    variables = {placement.name.variable for placement in arrangement.names if placement.name.at_tip}
     rows = (row.variable for place in arrangement.blocks for row in place.layout.rows)
-    return len(named.union(rows))
+    return len(variables.union(rows))
 
 
 def _alike(laid_out: Callable[[bool], tuple[BlockLayout, BlockLayout]]) -> tuple[BlockLayout, BlockLayout]:
