@@ -179,15 +179,14 @@ def about_clusters(record: dict[str, Any] | None, rows: int | None) -> Remark:
         return Remark()
     ratio = record["largest"] * count / rows if rows else 1.0
     if count < FEW_CLUSTERS:
-        reason, intervals = f"With {count} clusters, fewer than {FEW_CLUSTERS},", True
+        reason = f"With {count} clusters, fewer than {FEW_CLUSTERS},"
     elif ratio > UNEQUAL_CLUSTERS:
-        reason, intervals = f"As the largest cluster has {ratio:.1f} times the mean size of clusters,", False
+        reason = f"As the largest cluster has {ratio:.1f} times the mean size of clusters,"
     else:
         return Remark()
     return Remark(
-        f"{reason} tests are liberal, so they find components in noise more often than their level"
-        f"{', and intervals are too short' if intervals else ''}.",
-        f"{reason} tests are liberal{' and intervals too short' if intervals else ''}.",
+        f"{reason} tests are liberal, so they find components in noise more often than their level.",
+        f"{reason} tests are liberal.",
         doubtful=True,
     )
 
