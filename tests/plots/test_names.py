@@ -588,6 +588,7 @@ def test_shortened_names_of_two_blocks_are_distinct(scores, kind, width):
 def test_lines_break_after_hyphens_before_words():
     assert wrapped("short-line-density-5", 45.0, 7.5) == ["short-line-", "density-5"]
     assert wrapped("share_of_the…dwellings", 50.0, 7.5) == ["share_of_", "the…", "dwellings"]
+    assert wrapped("5 % of × 2 so. %: a b", 1.0, 7.5) == ["5 %", "of", "× 2", "so.", "%: a", "b"]
     assert wrapped("from 5 to -2 of a-b", 1.0, 7.5) == ["from", "5", "to", "-2", "of", "a-b"]
 
 
