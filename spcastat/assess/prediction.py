@@ -9,7 +9,7 @@ more than sparse fits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -154,20 +154,29 @@ class Prediction:
         additions = self._comparison[1]
         return tuple(k for k, addition in enumerate(additions, 1) if addition.is_close)
 
+    def required_gain(self, k: int) -> float:
+        """Return the gain over the last number that counts which the fit with k components must reach."""
+        addition = self._comparison[1][k - 1]
+        return addition.gain - addition.surplus
+
     @cached_property
     def _comparison(self) -> tuple[int, list[_Addition]]:
         """The number of components, and the comparison of every number, for all divisions into folds."""
         return self._counted(self.errors, self.dense_errors)
 
     def _counted(self, errors: Errors, dense: Errors | None) -> tuple[int, list[_Addition]]:
-        """Return the number of components, and the comparison of every number with the last one accepted."""
+        """Return the number of components, and the comparison of every number with the last one that counts.
+
+        The comparison is PCA's where PCA predicts more beyond its price; PCA counts only right after this one.
+        """
         last_number, reference, density, additions = 0, errors.of_means, 0, list[_Addition]()
         for k in range(1, errors.press.shape[2] + 1):
             addition = self._addition(errors, k, reference, k - last_number)
-            if dense is not None and k == last_number + 1 and k > 1:
-                price = 1 + PREDICTION.price_of_density * (k - 1 - density)
+            if dense is not None and k > 1:
+                price = k - last_number + PREDICTION.price_of_density * (k - 1 - density)
                 of_pca = self._addition(dense, k, reference, price, k - 1)
-                if of_pca.counts and not (addition.counts and addition.surplus >= of_pca.surplus):
+                of_pca = replace(of_pca, counts=of_pca.counts and k == last_number + 1)
+                if (of_pca.counts, of_pca.surplus) > (addition.counts, addition.surplus):
                     addition = of_pca
             additions.append(addition)
             if addition.counts:
