@@ -121,8 +121,8 @@ def listed(names: Iterable[object], limit: int = MOST_LISTED) -> str:
 
 
 def plural(count: int, noun: str, several: str = "") -> str:
-    """Return ``"1 row"`` or ``"2 rows"``; `several` is the plural if it does not just add an s."""
-    return f"{count} {noun if count == 1 else several or noun + 's'}"
+    """Return ``"1 row"`` or ``"2,000 rows"``; `several` is the plural if it does not just add an s."""
+    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
 
 
 def whole_percent(share: float) -> str:

@@ -464,7 +464,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     -------
     Choice
         ``.fit``, the fit; ``.k`` and ``.card``, the number of components and their cardinalities; ``.table``,
-        the candidates; ``.alternatives``, two or three other fits with their calls; ``.reason``, the choice
+        the candidates; ``.alternatives``, two or three other fits with their options; ``.reason``, the choice
         in words; ``.notes``, remarks and explanations; ``.k_choice``, the result of
         :func:`spcastat.choose_k`, if it was called; ``.plot()``, ``.report()``. If no component both predicts
         held-out rows and exceeds noise, ``.k`` is 0, and ``.fit`` raises NoComponentsError.

@@ -301,9 +301,9 @@ class Choice(Summary):
     """The result of `choose`: the numbers of components and of nonzeros, their fit, and the reasons.
 
     The printout gives the answer, the reasons for the number of components and for the cardinalities, and a
-    few other fits, which `alternatives` lists with their calls. `table` contains all candidates and criteria,
-    `notes` all remarks, and `summary()` all of these; ``print(choice.k_choice)`` compares the numbers of
-    components.
+    few other fits, which `alternatives` lists with their options. `table` contains all candidates and
+    criteria, `notes` all remarks, and `summary()` all of these; ``print(choice.k_choice)`` compares the
+    numbers of components.
     """
 
     def __init__(
@@ -413,9 +413,11 @@ class Choice(Summary):
 
     @property
     def alternatives(self) -> pd.DataFrame:
-        """The other fits in the printed output, with the calls that compute them.
+        """The other fits in the printed output, with the options that compute them.
 
-        They are the sparsest fit that reaches .6 of the best prediction (with more than 200 variables, those
+        "nonzeros", "predicts" and "kept" are as in `table`, whose column "call" contains the whole calls; the
+        rows have the same labels. `spca` computes these fits with "card", "disjoint" and the other options of
+        `choice.call`. They are the sparsest fit that reaches .6 of the best prediction (with more than 200 variables, those
         that reach .5 and .8), the sparsest fit of another family that predicts nearly as well, and the fit
         that predicts best. Without cross-validation, the column "explains" contains shares of variance in
         these data instead of predictions.

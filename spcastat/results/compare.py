@@ -36,7 +36,6 @@ from spcastat.show.renderings import (
     Outcome,
     Screen,
     ending,
-    hides,
     render_tables,
     screen_of,
     short_labels,
@@ -59,9 +58,11 @@ MAXIMISED, CARDINALITY = "Maximised", "Cardinality"
 FITS_IN_COLUMNS = 4
 #: The definitions of the columns of a print with one row per fit.
 UPRIGHT = (
-    "Adjusted, PEV (projection on the loadings), LS (regression on the scores) and PCA (dense): % of the "
-    "total variance. |r|: largest correlation of two scores. Agree, angle: mean Jaccard index of the sets of "
-    "variables with nonzero loadings, and largest principal angle in degrees, both with the first fit."
+    "Adjusted (shared variance counted once), PEV (projection on the loadings), LS (regression on the "
+    "scores) and PCA (dense): % of the total variance.",
+    "|r|: largest correlation of two scores.",
+    "Agree, angle: mean Jaccard index of the sets of variables with nonzero loadings, and largest principal "
+    "angle in degrees, both with the first fit.",
 )
 #: Label of the row that contains all cardinalities, in prints with a single row for them.
 CARDINALITIES = "Cardinalities"
@@ -111,7 +112,7 @@ class Comparison(Outcome):
         end = ending(self._short_name, document.sentences)
         rows_of_fits = _upright(self._measures, self._agreement, self._angles)
         upright = screen_of(
-            replace(document, tables=(rows_of_fits,), print_notes=(_meaning_of_columns(self._measures),)), end
+            replace(document, tables=(rows_of_fits,), print_notes=_meaning_of_columns(self._measures)), end
         )
         if len(self._measures) > FITS_IN_COLUMNS:
             return upright
@@ -120,9 +121,9 @@ class Comparison(Outcome):
         with_one_row_of_cards = partial(_in_fewer_rows, card=self._cardinality)
         for shortened in (with_one_row_of_cards, _without_functions_of_others, _errors_in_brackets):
             table = shortened(table)
-            definitions = _definitions({row.label for row in table.rows})
-            screen = screen_of(replace(document, tables=(table,), print_notes=(definitions,)), end)
-            if not hides(screen.text().splitlines()):
+            definitions = tuple(_definitions({row.label for row in table.rows}))
+            screen = screen_of(replace(document, tables=(table,), print_notes=definitions), end)
+            if screen.is_complete():
                 return screen
         return upright
 
@@ -499,7 +500,8 @@ def _document(
     ]
     if "held_out" in measures:
         rows += [
-            Row(label, fixed_values(measures[name], 4), HELD_OUT_ERROR) for name, label in HELD_OUT.items()
+            Row(label, fixed_values(_as_printed(measures, name), ERROR_DECIMALS), HELD_OUT_ERROR)
+            for name, label in HELD_OUT.items()
         ]
     rows += [Row(measure.label, fixed_values(measures[measure.name], 4)) for measure in measures_of("error")]
     heading = "Adjusted, % of total, on the data of"
@@ -553,6 +555,18 @@ def _document(
     )
 
 
+#: Decimals of held-out errors.
+ERROR_DECIMALS = 4
+
+
+def _as_printed(measures: pd.DataFrame, name: str) -> pd.Series:
+    """Return a column of held-out errors; differences are those of the rounded errors."""
+    if name != "held_out_excess":
+        return measures[name]
+    errors = measures["held_out"].round(ERROR_DECIMALS)
+    return errors - errors.min()
+
+
 # --- the table of a print --------------------------------------------------------------------------
 
 
@@ -562,26 +576,25 @@ def _next_to_first(agreement: pd.DataFrame, angles: pd.DataFrame) -> Iterator[Ro
     yield Row(ANGLE, fixed_values(angles.iloc[0], 1), WITH_FIRST)
 
 
-def _definitions(labels: Collection[str]) -> str:
-    """Return the definitions of the measures in the rows with these labels."""
-    error = "; RRE, its error: the square root of 1 - PEV" if "RRE" in labels else ""
-    has_held_out = any(label.startswith((HELD_OUT["held_out"], HELD_OUT_ERROR)) for label in labels)
-    return (
-        f"{f'{HELD_OUT_ERROR}: {HELD_OUT_DEFINITION}. ' * has_held_out}"
-        f"PEV: share by projection on the loadings{error}; least squares: by regression on the scores. "
-        "Agreement: mean Jaccard index of the sets of variables with nonzero loadings, 1 if they are the "
-        "same. Angle: largest principal angle between the spans of the loadings."
-    )
+def _definitions(labels: Collection[str]) -> Iterator[str]:
+    """Yield the definitions of the measures in the rows with these labels."""
+    if any(label.startswith((HELD_OUT["held_out"], HELD_OUT_ERROR)) for label in labels):
+        yield f"{HELD_OUT_ERROR}: {HELD_OUT_DEFINITION}."
+    yield "Adjusted: variance of the scores, shared variance counted once."
+    error = "; its error RRE: square root of 1 - PEV" if "RRE" in labels else ""
+    yield f"PEV: projection on the loadings{error}."
+    yield "Least squares: regression on the scores."
+    yield "Agreement: mean Jaccard index of the variables; angle: largest principal angle."
 
 
-def _meaning_of_columns(measures: pd.DataFrame) -> str:
+def _meaning_of_columns(measures: pd.DataFrame) -> tuple[str, ...]:
     """Return the definitions of the columns of `_upright`, and the standard errors of differences."""
     if "held_out" not in measures:
         return UPRIGHT
     standard_errors = measures["held_out_excess_se"][measures["held_out_excess"] > 0]
     ends = dict.fromkeys(fixed(value, 3) for value in (standard_errors.min(), standard_errors.max()))
     spread = f"; standard errors of differences from the smallest: {' to '.join(ends)}"
-    return f"{UPRIGHT} Error, held out: {HELD_OUT_DEFINITION}{spread * (not standard_errors.empty)}."
+    return (*UPRIGHT, f"Error, held out: {HELD_OUT_DEFINITION}{spread * (not standard_errors.empty)}.")
 
 
 def _upright(measures: pd.DataFrame, agreement: pd.DataFrame, angles: pd.DataFrame) -> Table:

@@ -383,7 +383,7 @@ class PrincipalVariablesResult(Picklable, Shown):
     # --- helpers --------------------------------------------------------------------------------
 
     def _screen(self) -> Screen:
-        return show.print_of(self._state)
+        return show.print_of(self._state, self.notes)
 
     def _tables(self, notebook: bool) -> Summary:
         return self.summary()

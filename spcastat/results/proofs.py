@@ -26,8 +26,15 @@ from spcastat.search.grouped import GroupRule
 from spcastat.search.objectives import OBJECTIVES, PEV
 from spcastat.show.facts import headline
 from spcastat.show.grid import Document, Row, Table
-from spcastat.show.proof_facts import exceeded, percent_text, proof_sentence, search_ended, value_and_bound
-from spcastat.show.renderings import Outcome, Screen, ending, screen_of
+from spcastat.show.proof_facts import (
+    exceeded,
+    percent_text,
+    proof_sentence,
+    proof_sentences,
+    search_ended,
+    value_and_bound,
+)
+from spcastat.show.renderings import Excerpt, Outcome, Screen, ending, screen_of
 from spcastat.show.templates import lines, notes, part
 
 if TYPE_CHECKING:
@@ -62,11 +69,12 @@ class Certificate(Picklable, Outcome):
     def _screen(self) -> Screen:
         proven, closing = self._numbers, ending(self._short_name, [])
         reasons = notes(search_ended(proven, self._state))
-        tables = () if proven.scope == "joint" else (_bounds(self.table, proven, self._state),)
-        fitted = _fit_text(self._state)
-        fitted = fitted.replace("Sparse", "sparse", 1) if fitted.startswith("Sparse") else fitted
-        screen = screen_of(Document(f"{_title(proven)}: {fitted}", tables=tables), closing)
-        return dataclasses.replace(screen, sentences=(self.sentence, *reasons))
+        sentences = (*proof_sentences(proven, self._state), *reasons)
+        title = f"{_title(proven)}: {_fit_text(self._state, in_sentence=True)}"
+        if proven.scope == "joint":
+            return Screen(title, lambda room: Excerpt([]), sentences, ending=closing)
+        screen = screen_of(Document(title, tables=(_bounds(self.table, proven, self._state),)), closing)
+        return dataclasses.replace(screen, sentences=sentences)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -120,9 +128,9 @@ class Certificate(Picklable, Outcome):
         return self._numbers.best
 
 
-def _fit_text(state: FitState) -> str:
-    """Return a description of the fit and its data."""
-    return part(headline(state, np.count_nonzero(state.V, axis=0).tolist()))
+def _fit_text(state: FitState, in_sentence: bool = False) -> str:
+    """Return a description of the fit and its data, as a sentence or as a part of one."""
+    return part(headline(state, np.count_nonzero(state.V, axis=0).tolist(), in_sentence))
 
 
 def _document(table: pd.DataFrame, proven: Proven, state: FitState, sentence: str) -> Document:
@@ -142,8 +150,10 @@ def _document(table: pd.DataFrame, proven: Proven, state: FitState, sentence: st
 
 def _title(proven: Proven) -> str:
     if proven.scope != "joint":
-        return "Bound of each component"
-    return "Proof of optimality" if proven.rows[0]["optimal"] else "Bound of all components together"
+        return "Upper bound on the variance of each component"
+    if proven.rows[0]["optimal"]:
+        return "Proof of optimality"
+    return f"Upper bound on {OBJECTIVES[proven.measure].label}"
 
 
 def _bounds(table: pd.DataFrame, proven: Proven, state: FitState) -> Table:

@@ -31,8 +31,8 @@ def level(tests: ComponentTests) -> str:
     return percent(share, 1 - (share >= 0.01))
 
 
-def number_of_components(tests: ComponentTests) -> Fact:
-    """Return the number, why it is not smaller and not larger, and other numbers for comparison."""
+def number_of_components(tests: ComponentTests, compared: bool = True) -> Fact:
+    """Return the number, why it is not smaller and not larger, and, if `compared`, other numbers."""
     standing = tests.found
     k = standing.k
     doubt, close = standing.by_division, close_components(tests)
@@ -47,8 +47,8 @@ def number_of_components(tests: ComponentTests) -> Fact:
         firm=len(doubt) < 2 and not close,
         reason=reason,
         end=next_refusal(tests),
+        compared=compared,
         parallel=standing.parallel,
-        large=tests.large is not None,
         rules=tests.has_rules,
         kaiser=tests.kaiser,
     )
@@ -100,7 +100,6 @@ def _first_prediction(tests: ComponentTests) -> dict[str, Any]:
         "se": gain(tests, row["gain_se"]),
         "share": gains_are_shares(tests),
         "simulated": tests.data.is_matrix,
-        "large": tests.large is not None,
         "nothing": round(row["gain"], 2) <= 0,
         "predicting": tests.found.predicting,
     }
@@ -135,7 +134,6 @@ def last_prediction(tests: ComponentTests) -> Fact:
         gain=gain(tests, table["gain"].iloc[last_place]),
         share=gains_are_shares(tests),
         simulated=tests.data.is_matrix,
-        large=tests.large is not None,
         p=_noise_p_value(tests, standing.k - 1),
     )
 
@@ -152,7 +150,7 @@ def next_refusal(tests: ComponentTests) -> Fact | None:
         )
     if np.isnan(row["gain"]):
         return None
-    minimum_gain = standing.prediction.least
+    minimum_gain = standing.prediction.required_gain(standing.k + 1)
     return fact(
         "predicts too little",
         next=standing.k + 1,
@@ -299,10 +297,20 @@ def headings_of_tests(tests: ComponentTests) -> Fact:
     )
 
 
-def eigenvalues_not_compared(tests: ComponentTests) -> Iterator[Fact]:
-    """Yield the fact that there are more eigenvalues than the table has components."""
-    if count := len(tests.given_values) - len(tests.table):
-        yield fact("eigenvalues not compared", count=count)
+def definitions_of_tests(tests: ComponentTests) -> Iterator[Fact]:
+    """Yield what the columns of a print of the tests are."""
+    base = _base_below_line(tests)
+    is_share, is_simulated = gains_are_shares(tests), tests.data.is_matrix
+    yield fact("definition of predicts", simulated=is_simulated)
+    yield fact("definition of gain", k=tests.found.k, base=base, all=base == tests.found.k, share=is_share)
+    yield fact("definition of next p")
+    yield fact("definition of cumulative", tested=tests.tested)
+
+
+def eigenvalues_not_printed(tests: ComponentTests, printed: int) -> Iterator[Fact]:
+    """Yield the fact that there are more eigenvalues than the print has components."""
+    if count := len(tests.given_values) - printed:
+        yield fact("eigenvalues not printed", count=count)
 
 
 def two_predictions(choice: Chosen, tests: ComponentTests) -> Iterator[Fact]:
@@ -455,7 +463,7 @@ def fit_name(choice: Chosen, line: pd.Series) -> str:
     if not isinstance(card, (tuple, list)):
         return f"card={card}"
     if len(text := f"card=[{card_text(card)}]") > CARDS_LENGTH:
-        return f"cards of {min(card)} to {max(card)}"
+        return f"{min(card):,} to {max(card):,} in a component"
     return text
 
 
@@ -586,7 +594,7 @@ def share_of_best(choice: Chosen, past: bool = False) -> Fact:
     """Return the share that the fit keeps of the best prediction, or of what is explained in these data."""
     line = choice.line
     if choice.by == "variance":
-        return fact("share of PCA", share=line["relative_adjusted"])
+        return fact("share of PCA", share=line["relative_adjusted"], past=past)
     key = "share of best prediction" if choice.predicted else "share of most explained"
     return fact(key, share=line["kept"], past=past)
 

@@ -30,14 +30,16 @@ from spcastat.show.grid import (
 from spcastat.show.renderings import (
     DOTS,
     WIDTH,
+    Body,
+    Excerpt,
     Screen,
     ending,
     header_lines,
+    in_turn,
     render_tables,
-    stacked_blocks,
 )
 from spcastat.show.report import chapter_of
-from spcastat.show.summary import Components, loadings_only, loadings_table
+from spcastat.show.summary import loadings_only, loadings_table
 from spcastat.show.templates import (
     TEMPLATES,
     Fact,
@@ -89,24 +91,33 @@ def print_of_number(tests: ComponentTests) -> Screen:
     """
     document = number_document(tests)
     table = _without_columns(document.tables[0], PARALLEL_ANALYSIS)
-    about = [*_tested_data(tests), choice_facts.number_of_components(tests)]
-    header = header_lines(lines(about))
+    table = replace(table, rows=table.rows[: max(tests.table["predicted"].count(), tests.found.k + 1)])
+    header, short_header = (
+        header_lines(lines([*_tested_data(tests), choice_facts.number_of_components(tests, compared)]))
+        for compared in (True, False)
+    )
     headings = 2 + any(row.rule for row in table.rows)  # with rules
 
-    def body(room: int) -> list[str]:
+    def body(header: list[str], room: int) -> Excerpt:
         rows_shown = _ends(table, room - len(header) - 1 - headings, tests.found.k)
-        return stacked_blocks([header, render_tables(Document("", tables=(rows_shown,)), WIDTH)])
+        left_out = len(table.rows) - sum(row.label != DOTS for row in rows_shown.rows)
+        return Excerpt(render_tables(Document("", tables=(rows_shown,)), WIDTH), left_out).under(header)
 
-    headings_of_tests = choice_facts.headings_of_tests(tests)
-    key, end = part(headings_of_tests), ending("k_choice", document.sentences)
-    cautions = list(choice_facts.rows_tested(tests))
-    spectrum = tuple(map(part, choice_facts.eigenvalues_not_compared(tests)))
-    screen = Screen(document.heading, body, (key, *spectrum), ending=end)
-    in_brief = brief(headings_of_tests)
-    with_spectrum = with_cautions(screen, cautions, (in_brief, *spectrum))
-    without_spectrum = with_cautions(screen, cautions, (in_brief,)).brief
-    assert with_spectrum.brief is not None
-    return replace(with_spectrum, brief=replace(with_spectrum.brief, brief=without_spectrum))
+    end, cautions = ending("k_choice", document.sentences), list(choice_facts.rows_tested(tests))
+    definitions = list(choice_facts.definitions_of_tests(tests))
+    spectrum = tuple(map(part, choice_facts.eigenvalues_not_printed(tests, len(table.rows))))
+    sentences = (*map(part, definitions), *spectrum)
+    complete = Screen(document.heading, partial(body, header), sentences, ending=end)
+    in_brief = tuple(text for text in map(brief, definitions) if text)
+    shorter = replace(complete, sentences=(*in_brief, *spectrum))
+    shortest = replace(complete, body=partial(body, short_header), sentences=in_brief)
+    return in_turn(
+        [
+            with_cautions(complete, cautions, in_brief=False),
+            with_cautions(shorter, cautions, in_brief=True),
+            with_cautions(shortest, cautions, in_brief=True),
+        ]
+    )
 
 
 #: Columns of parallel analysis.
@@ -119,13 +130,12 @@ def is_caution(one_fact: Fact) -> bool:
     return bool(template.warning or template.remark)
 
 
-def with_cautions(screen: Screen, cautions: Sequence[Fact], brief_sentences: tuple[str, ...]) -> Screen:
-    """Return a print with warnings and remarks, which has fewer words if that gives room."""
-    complete = replace(screen, warnings=tuple(warnings(cautions)), remarks=tuple(remarks(cautions)))
-    sentences = (*remarks(cautions, brief=True), *brief_sentences)
-    return replace(
-        complete, brief=replace(screen, warnings=tuple(warnings(cautions, brief=True)), sentences=sentences)
-    )
+def with_cautions(screen: Screen, cautions: Sequence[Fact], in_brief: bool) -> Screen:
+    """Return a print with warnings and remarks, in fewer words and remarks among sentences if `in_brief`."""
+    if in_brief:
+        sentences = (*remarks(cautions, brief=True), *screen.sentences)
+        return replace(screen, warnings=tuple(warnings(cautions, brief=True)), sentences=sentences)
+    return replace(screen, warnings=tuple(warnings(cautions)), remarks=tuple(remarks(cautions)))
 
 
 def _without_columns(table: Table, names: Sequence[str]) -> Table:
@@ -175,7 +185,7 @@ def _test_lines(tests: ComponentTests) -> Table:
     m, given_values = len(table), tests.given_values
     has_shrunk_rows = tests.large is not None
     are_shares = choice_facts.gains_are_shares(tests)
-    gain_unit = 100.0 / tests.p if are_shares else 1.0
+    gain_unit = 100.0 / tests.p if are_shares else 1.0  # shares have a digit more than their differences
     values = alike([*given_values[:m], *table["observed"], *table["noise"]])
     cumulative = np.cumsum(given_values) / given_values.sum()
 
@@ -187,7 +197,7 @@ def _test_lines(tests: ComponentTests) -> Table:
 
     for i, (name, line) in enumerate(table.iterrows()):
         cells = (
-            "" if np.isnan(line["predicted"]) else percent(line["predicted"], 1),
+            "" if np.isnan(line["predicted"]) else percent(line["predicted"], 3 if are_shares else 1),
             cell(line["gain"] * gain_unit, 2),
             cell(line["gain_se"] * gain_unit, 2),
             p_cell(tests.found.noise_p_values[i]),
@@ -281,17 +291,23 @@ def _alternatives_table(choice: Chosen) -> Table:
 def _alternatives_in_words(choice: Chosen) -> str:
     """Return how much the fits beside the choice keep, or else their PEV; "" without such fits."""
     texts: list[str] = []
-    of_the_total = " of PCA's variance" if choice.by == "variance" else " of the best"
+    share_of = _kept(choice)
     for place in choice_facts.compared(choice):
         line = choice.table.iloc[place]
         share_kept = line["relative_adjusted" if choice.by == "variance" else "kept"]
         count = int(line["nonzeros"])
         if place != choice.selected.place:
-            subject = f"{count:,}{'' if texts else ' loading' if count == 1 else ' loadings'}"
-            reach = f"reach{'es' * (count == 1)} {percent(share_kept, 0)} %{'' if texts else of_the_total}"
-            share = f"have PEV {percent(line['pev'], 0)} %" if np.isnan(share_kept) else reach
-            texts.append(f"{subject} {share} ({fit_name(choice, line)})")
-    return f"{'; '.join(texts)}: choice.alternatives" if texts else ""
+            share = f"{percent(share_kept, 0)} %" if texts else share_of.format(percent(share_kept, 0))
+            share = f"have PEV {percent(line['pev'], 0)} %" if np.isnan(share_kept) else share
+            texts.append(f"{plural(count, 'loading')} {share} ({fit_name(choice, line)})")
+    return f"{', '.join(texts)}: choice.alternatives" if texts else ""
+
+
+def _kept(choice: Chosen) -> str:
+    """Return the words for a share that a fit keeps, with a pair of braces for the share."""
+    if choice.by == "variance":
+        return "reach {} % of PCA's variance"
+    return f"{'predict' if choice.predicted else 'explain'} {{}} % as much as the best fit"
 
 
 def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
@@ -304,26 +320,37 @@ def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
     header = list(lines(reasons))
     alternatives = _alternatives_in_words(choice)
     headers = [
-        header_lines([*header, *[("Others", alternatives)] * bool(alternatives)]),
-        header_lines(header),
+        *[(header_lines([*header, ("Others", alternatives)]), False)] * bool(alternatives),
+        (header_lines(header), False),
+        (header_lines(header), True),
+        (header_lines(lines(reasons, brief=True)), True),
     ]
     untested = () if tests is None else tuple(notes(choice_facts.untested(tests)))
+    left_out = tuple(map(part, facts.without_loadings(choice.state, choice.state.V)))
+    shares = part(fact("shares in brackets"))
     end = ending("choice", choice_notes(choice, tests))
-    body = partial(_body, loadings, headers)
-    brief_body = partial(_body, loadings, [header_lines(lines(reasons, brief=True))])
-    sentences = (*untested, *map(part, facts.without_loadings(choice.state, choice.state.V)))
-    screen = with_cautions(Screen(_title(choice), body, sentences, ending=end), cautions, untested)
-    assert screen.brief is not None
-    return replace(screen, brief=replace(screen.brief, brief=replace(screen.brief, body=brief_body)))
+    screens = []
+    for layout, keys, is_last in (
+        (loadings.as_matrix, (), False),
+        (loadings.as_lists, (shares,), False),
+        (loadings.as_rows, (), True),
+    ):
+        for header_text, in_brief in headers:
+            body = partial(_body, layout, header_text, is_last)
+            sentences = (*keys, *untested, *(() if in_brief else left_out))
+            screen = Screen(_title(choice), body, sentences, ending=end)
+            screens.append(with_cautions(screen, cautions, in_brief))
+    return in_turn(screens)
 
 
-def _body(loadings: Components, headers: Sequence[list[str]], room: int) -> list[str]:
-    """Return the first header with which all loadings have room, or else the first and some loadings."""
-    for header in headers:
-        if text := loadings.complete(room - len(header) - 1):
-            return stacked_blocks([header, text])
-    text = loadings.lines(room - len(headers[0]) - 2)
-    return stacked_blocks([headers[0], [*text, "All loadings: choice.fit.summary()."]])
+def _body(layout: Body, header: list[str], may_leave_out: bool, room: int) -> Excerpt:
+    """Return the loadings under the header; if some may be left out, where to find those without room."""
+    text = layout(room - len(header) - 1)
+    if not text.is_complete and not may_leave_out:
+        return Excerpt([])
+    if text.lines and not text.is_complete:
+        text = layout(room - len(header) - 2).between(below=["All loadings: choice.fit.summary()."])
+    return text.under(header) if text.lines else text
 
 
 def _title(choice: Chosen) -> str:
@@ -344,13 +371,11 @@ def choice_notes(choice: Chosen, tests: ComponentTests | None) -> list[str]:
 
 
 def alternatives(choice: Chosen) -> pd.DataFrame:
-    """Return the fits that the print shows beside the choice: numbers of loadings, shares, and calls."""
+    """Return the fits that the print shows beside the choice, with the labels of their rows in its table."""
     places = [place for place in choice_facts.compared(choice) if place != choice.selected.place]
-    table = choice.table.iloc[places]
-    names = pd.Index([fit_name(choice, line) for _, line in table.iterrows()], name="fit", dtype=object)
-    columns = ["family", "card", "nonzeros", "predicts", "kept", "pev", "call"]
-    texts = table[columns].set_index(names)
-    return texts if choice.predicted else texts.rename(columns={"predicts": "explains"})
+    table = choice.table.iloc[places][["nonzeros", "predicts", "kept", "family", "card"]].copy()
+    table["disjoint"] = table.pop("family") == "partition"
+    return table if choice.predicted else table.rename(columns={"predicts": "explains"})
 
 
 def chapters(

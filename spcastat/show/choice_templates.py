@@ -18,10 +18,7 @@ _SHRUNK_BRIEFLY = (
     "{pulled} of {n|# row|# rows}, farther out than 1.5 times the median distance, {pulled|was|were} shrunk "
     "to predict and to test k"
 )
-_LARGE_SHRUNK = (
-    "{pulled} of {n|# row|# rows} {pulled|was|were} shrunk to predict and to test k, since {pulled|it "
-    "is|they are} large"
-)
+_LARGE_SHRUNK = "{pulled|# large row|# large rows} of {n} {pulled|was|were} shrunk to predict and test k"
 _COPIES_TESTED = (
     "{pairs|# pair of variables has|# pairs of variables have} correlations beyond ±{limit:g}, such as "
     "{first} and {second}: each predicts the other, so k may be too large. Leave one of each pair out."
@@ -32,15 +29,15 @@ _UNTESTED = (
 )
 _SPARSENESS = (
     "{caution}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} {nothing?were "
-    "chosen|reach {kept}}; {rule}.}"
+    "chosen|{kept}}; {rule}.}"
 )
 
 #: Why k components were chosen, and whether other folds may give another number.
 _NUMBER_REASONS = (
     "{reason}{end?; {end}}.{doubt? Individual divisions into folds give {doubt}.}{close? The gain of "
     "{close_count|component|components} {close} {close_count|is|are} within one standard error of the least "
-    "that counts, so k is not firm.} For comparison: parallel analysis {parallel}{large? (large rows "
-    "shrunk)}{rules?, Kaiser {kaiser}}."
+    "that counts, so k is not firm.}{compared? For comparison: parallel analysis {parallel}{rules?, Kaiser "
+    "{kaiser}}.}"
 )
 
 #: Facts about choices of the number of components and of cardinalities.
@@ -57,7 +54,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "component predicts": Template(
         part="{single?component {last} predicts|components {first} {pair?and|to} {last} together predict} "
         "{share?a further {gain} of the|further} variance in held-out rows{simulated? simulated from this "
-        "matrix}{large? (large ones shrunk)}{share?|, {gain} times the mean variance of a variable,}"
+        "matrix}{share?|, {gain} times the mean variance of a variable,}"
         "{single?|{share?,} and component {k}} {single?and exceeds|exceeds} noise ({p})"
     ),
     "not above noise": Template(part="component {next} does not exceed noise ({p}, level {level} %)"),
@@ -67,8 +64,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "nothing predicted": Template(
         part="{predicting?components predict held-out rows{simulated? simulated from this matrix} but do not "
-        "exceed noise|none predicts held-out rows{simulated? simulated from this matrix}{large? (large ones "
-        "shrunk)} clearly "
+        "exceed noise|none predicts held-out rows{simulated? simulated from this matrix} clearly "
         "better than the column means{nothing?| (the first one by {gain}{share? of the variance| times the "
         "mean variance of a variable}, with a standard error of {se})}}"
     ),
@@ -160,14 +156,27 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "eigenvalues are in the column shrunk}. "
         "cum. %: the cumulative variance{tested? of the tested "
         "variables}.{rules? Broken stick: {stick}.}",
-        part="predicts %: of the variance of held-out{simulated? simulated} rows. gain: over the last "
-        "component that counts{base?, below the line over {all?the {k|one|{k}} chosen|PC{base}}}, in "
-        "{share?% of the variance|multiples of the mean variance of a variable} (se: standard error). next "
-        "p: test against noise after removing the earlier components.",
-        brief="gain: over the last component that counts{base?, below the line over PC{base}}. "
-        "next p: test against noise after removing the earlier components.",
     ),
-    "eigenvalues not compared": Template(
+    "definition of predicts": Template(
+        part="predicts %: share of the variance of held-out{simulated? simulated} rows that is predicted.",
+        brief="predicts %: of the variance of held-out{simulated? simulated} rows.",
+    ),
+    "definition of gain": Template(
+        part="gain: increase over the last component that counts{base?, below the line over {all?the {k|one|"
+        "{k}} chosen|PC{base}}}, in {share?% of the variance|multiples of the mean variance of a variable} "
+        "(se: standard error).",
+        brief="gain: increase over the last component that counts, in {share?% of the variance|units of a "
+        "variable}.",
+    ),
+    "definition of next p": Template(
+        part="next p: test against noise after removing the earlier components (<=: no draw of noise was as "
+        "large).",
+        brief="next p: test against noise without the earlier components.",
+    ),
+    "definition of cumulative": Template(
+        part="cum. %: cumulative share of the variance{tested? of the tested variables}.",
+    ),
+    "eigenvalues not printed": Template(
         part="{count|The last eigenvalue|The {count:,} smaller eigenvalues}: k_choice.spectrum."
     ),
     # --- the cardinalities
@@ -194,21 +203,25 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         label="Sparse",
         line=_SPARSENESS,
         note=_SPARSENESS,
-        part="{count:,} of {of_cells} reach {kept}; {rule}",
+        part="{count:,} of {of_cells} {kept}; {rule}",
         brief="{caution}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} {nothing?were "
-        "chosen|reach {kept}}.}",
+        "chosen|{kept}}.}",
     ),
-    "share of best prediction": Template(part="{share:%0} % of the best prediction"),
+    "share of best prediction": Template(
+        part="{past?predicted|predict} {share:%0} % of the held-out variance that the best fit "
+        "{past?predicted|predicts}"
+    ),
     "share of most explained": Template(
-        part="{share:%0} % of the largest share of variance that any candidate {past?explained|explains} in "
+        part="{past?explained|explain} {share:%0} % of the largest share of variance that any candidate "
+        "{past?explained|explains} in "
         "these data"
     ),
-    "share of PCA": Template(part="{share:%1} % of dense PCA's variance"),
+    "share of PCA": Template(part="{past?reached|reach} {share:%1} % of dense PCA's variance"),
     "not worth adding": Template(
         part="{past?no larger fit was better by {predicted?one standard error of the difference|2 in EBIC} "
         "and, for each further {groups?group|loading}, by {price:%0} % of the mean improvement per "
-        "{groups?group|loading}|further {groups?groups|ones} {predicted?improve prediction|lower EBIC, the "
-        "criterion,} too little}"
+        "{groups?group|loading}|further {groups?groups|loadings} {predicted?improve the prediction|lower "
+        "EBIC, the criterion,} too little}"
     ),
     "fewest that keep": Template(
         part="{past?its loadings were|they are} the fewest of the candidates {variance?with which all "
@@ -229,6 +242,9 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         part="{past?it had|this fit has} {predicted?the best prediction|the {largest?largest|smallest} "
         "{criterion}}"
     ),
+    "shares in brackets": Template(
+        part="In brackets: share of the total variance (adjusted: variance shared by scores counts once)."
+    ),
     "fit of choice": Template(label="Fit", line="{call}"),
     "methods of choice": Template(
         methods="The numbers of {groups?groups of variables|nonzero loadings} were chosen by "
@@ -244,14 +260,14 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "criterion variance": Template(part="the share of dense PCA's variance that they explained"),
     "methods of rule": Template(
         methods='{caution}{dense?Every {groups?group|loading} was needed{named? (rule "{name}")}.|'
-        "{nothing?The fit was chosen by cross-validation|The chosen fit reached {kept}}"
+        "{nothing?The fit was chosen by cross-validation|The chosen fit {kept}}"
         '{named? (rule "{name}"): |; }{rule}.}'
     ),
     "not firm": Template(
         label="Doubt",
-        line="{divided?other folds give {low:,} to {high:,} {groups?{high|group|groups}|{high|"
-        "loading|loadings}}}{both?; }{alike?{alike|# other fit predicts|# other fits predict} as "
-        "well (1 s.e.)}",
+        line="{divided?other divisions of the rows give {low:,} to {high:,} {groups?{high|group|groups}|"
+        "{high|loading|loadings}}}{both?; }{alike?{alike|# other fit predicts|# other fits predict} equally "
+        "well, within one standard error}",
         note="The number of {groups?groups of loadings|loadings} is not firm: {divided?individual "
         "divisions into folds ({repeats} of them) give {low:,} to {high:,}}{both?; }{alike?{alike|# other "
         "candidate|# other candidates}, with {fewest:,}{several? to {most:,}}, {alike|differs|differ} by "

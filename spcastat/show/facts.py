@@ -30,6 +30,8 @@ from spcastat.show.templates import Fact, fact, part
 FEW_NAMES = 4
 #: So many different cardinalities are listed.
 FEW_COUNTS = 8
+#: In prints of more components each has a row, and measures have short headings.
+MOST_LISTS = 8
 #: What the table of methods has in place of a paper for methods of this package.
 OURS = "of this package"
 #: Names of kinds of correlations, if they are names of people.
@@ -574,10 +576,11 @@ def search_for_fewest(evidence: Mapping[str, Any]) -> Iterator[Fact]:
         yield fact("no fewer by search")
 
 
-def headline(state: FitState, counts: Sequence[int]) -> Fact:
+def headline(state: FitState, counts: Sequence[int], in_sentence: bool = False) -> Fact:
     """Return the fact about what was fitted to which data; `counts` are the cardinalities."""
     return fact(
         "print of a fit",
+        in_sentence=in_sentence,
         loadings=state.pattern is not None,
         sparse=state.record.sparse,
         data=dataset(state),
@@ -665,11 +668,23 @@ def measures_printed(state: FitState, table: pd.DataFrame) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def measures_of_variance(state: FitState, table: pd.DataFrame) -> Fact:
-    """Return what the shares of variance are of which the table of variances or a print has several."""
+def definitions(state: FitState, table: pd.DataFrame, has_shares: bool) -> Iterator[Fact]:
+    """Yield the definitions of the measures in a print of the table of variances of a fit.
+
+    `has_shares` is whether the share of each component is in brackets after its name. Those of dense PCA have
+    one measure, and need none.
+    """
+    measures = () if state.record.is_pca else measures_printed(state, table)
+    if state.record.k == 1:
+        measures = tuple(name for name in measures if name == "least_squares")
+    for name in measures:
+        yield fact(f"definition of {name}", has_shares=has_shares, short=state.record.k > MOST_LISTS)
+
+
+def measures_of_variance(state: FitState) -> Fact:
+    """Return what the shares of variance are of which the table of variances has several."""
     k = state.record.k
-    has_third = len(measures_printed(state, table)) > len(PRINTED_MEASURES)  # which is least squares
-    return fact("measures of variance", k=k, several=k > 1, least_squares=has_third)
+    return fact("measures of variance", k=k, several=k > 1)
 
 
 def variance_of_few(state: FitState, table: pd.DataFrame) -> list[Fact]:

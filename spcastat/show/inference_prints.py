@@ -18,7 +18,7 @@ from spcastat.labels import full_names, name_text
 from spcastat.show import name_lists, renderings, resampling_facts
 from spcastat.show.grid import Figures, by_size, fixed, is_smallest_p, p_value_text
 from spcastat.show.name_lists import Item, List
-from spcastat.show.renderings import Screen
+from spcastat.show.renderings import Excerpt, Screen
 from spcastat.show.templates import Fact, fact, lines, part, remarks, warnings
 
 #: Limits of names in lists with intervals, of which two have room side by side with the last limit.
@@ -91,18 +91,21 @@ class Estimates:
         brief = Screen(title, self.in_short, brief_sentences, *alerts)
         return Screen(title, self.table, tuple(sentences), *alerts, brief)
 
-    def table(self, room: int) -> list[str]:
-        """Return a line for every row with all cells; [] if these are too many lines."""
-        return [] if len(self.rows) + 1 > room else self._table()
+    def table(self, room: int) -> Excerpt:
+        """Return a line for every row with all cells; none if these are too many lines."""
+        return Excerpt([] if len(self.rows) + 1 > room else self._table())
 
-    def in_short(self, room: int) -> list[str]:
+    def in_short(self, room: int) -> Excerpt:
         """Return lists or a matrix with the most important cells, or the largest loadings of components."""
-        for layout in (name_lists.side_by_side(self._lists(), room, INTERVAL_NAME_LIMITS), *self._matrices()):
-            if layout and renderings.fits(layout, room) and not renderings.hides(layout):
-                return layout
+        lists = name_lists.side_by_side(self._lists(), room, INTERVAL_NAME_LIMITS)
+        if lists.is_complete and renderings.fits(lists.lines, room):
+            return lists
+        for layout in self._matrices():
+            if renderings.fits(layout, room):
+                return Excerpt(layout)
         end = renderings.filled(f"{self.complete}.", renderings.WIDTH).splitlines()
         lists = name_lists.side_by_side(self._lists(), room - len(end), INTERVAL_NAME_LIMITS)
-        return [*(lists or self._items(room - len(end))), *end]
+        return (lists if lists.lines else self._items(room - len(end))).between(below=end)
 
     def _table(self) -> list[str]:
         """Return rows of cells, with the component where it changes, and names at the end.
@@ -167,7 +170,7 @@ class Estimates:
             for limit in INTERVAL_NAME_LIMITS:
                 yield renderings.matrix("", components, lines, limit=limit)
 
-    def _items(self, room: int) -> list[str]:
+    def _items(self, room: int) -> Excerpt:
         """Return a line or more for each component, with its largest loadings."""
         items = []
         for component, count, rows in self._of_components():
@@ -280,10 +283,10 @@ def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str
     ]
     return Screen(
         part(resampling_facts.stability(halves)),
-        Frequencies(state.V, values, frequency.index, full_names(frequency.columns), stable).lines,
+        Frequencies(state.V, values, frequency.index, full_names(frequency.columns), stable).excerpt,
         (
             *_sampling_sentences(halves.drawn),
-            "A variable that is not stable may still belong to the component: halves have less power.",
+            "A variable that is not stable may still belong there: halves have less power.",
         ),
         tuple(warnings(about)),
         renderings.ending("stability", notes),
@@ -310,14 +313,14 @@ class Frequencies:
     components: list[str]
     stable: list[str]
 
-    def lines(self, room: int) -> list[str]:
+    def excerpt(self, room: int) -> Excerpt:
         """Return everything, else the variables that are selected most often."""
         text = self._items(room)
-        if not renderings.hides(text):
+        if text.is_complete:
             return text
-        return [*self._items(room - 1, by_share=True), "All frequencies: stability.frequency."]
+        return self._items(room - 1, by_share=True).between(below=["All frequencies: stability.frequency."])
 
-    def _items(self, room: int, by_share: bool = False) -> list[str]:
+    def _items(self, room: int, by_share: bool = False) -> Excerpt:
         """Return a line or more for each component; see `_item`."""
         rows = [
             self._item(number, name, count, by_share)
@@ -325,7 +328,7 @@ class Frequencies:
         ]
         headings = ("stable", "share of the fits that select")
         key = [OTHERS_KEY] if any(word[0] == "[" for row in rows for word in row.words) else []
-        return [*name_lists.items("", headings, rows, room - len(key), "components"), *key]
+        return name_lists.items("", headings, rows, room - len(key), "components").between(below=key)
 
     def _item(self, component: int, name: str, count: str, by_share: bool) -> Item:
         """Return the variables of a component, then, in brackets, others that are often selected.
@@ -378,9 +381,29 @@ def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Scr
     )
 
 
+def _pairs_once(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return correlations of split inference with one row for a component of two variables.
+
+    The score of the other variable is this variable times its loading, so that both have the correlation
+    between the two variables, up to its sign.
+    """
+    rows = []
+    for component, of_component in frame.groupby("component", sort=False):
+        if len(of_component) == 2:
+            (first, second), sign = of_component["term"], np.sign(of_component["loading"].iloc[1])
+            line = of_component.iloc[0]
+            ends = sorted((sign * line["lower"], sign * line["upper"]))
+            term = f"{name_text(first)} with {name_text(second)}"
+            rows.append((component, term, sign * line["correlation"], *ends))
+        else:
+            columns = ["component", "term", "correlation", "lower", "upper"]
+            rows += of_component[columns].itertuples(index=False, name=None)
+    return pd.DataFrame(rows, columns=["component", "term", "correlation", "lower", "upper"])
+
+
 def print_of_split(state: FitState, split: Split, notes: Sequence[str]) -> Screen:
     """Return the print of split inference: correlations in the half that did not select the variables."""
-    frame = frames.split_conf_int(state, split)
+    frame = _pairs_once(frames.split_conf_int(state, split))
     zero = ~((frame["lower"] > 0) | (frame["upper"] < 0)).to_numpy()
     columns = ["component", "term", "correlation", "lower", "upper"]
     rows: list[Estimate] = []

@@ -8,7 +8,7 @@ from itertools import product
 
 from spcastat.arguments import plural
 from spcastat.show import grid
-from spcastat.show.renderings import WIDTH, matrix, padded, short_labels
+from spcastat.show.renderings import WIDTH, Excerpt, matrix, padded, short_labels
 
 #: Every list has at least so many variables, if its component has.
 FEWEST_LINES = 3
@@ -28,9 +28,13 @@ class List:
     numbers: tuple[str, ...]
     names: tuple[str, ...]
 
+    def shown_count(self, line_limit: int) -> int:
+        """Return how many of the numbers have room in so many lines, if the last counts the others."""
+        return len(self.numbers) if len(self.numbers) <= line_limit else line_limit - 1
+
     def lines(self, line_limit: int, limit: int) -> list[str]:
         """Return the heading and at most `line_limit` lines, the last of which counts what has no room."""
-        count = len(self.numbers) if len(self.numbers) <= line_limit else line_limit - 1
+        count = self.shown_count(line_limit)
         width = max(map(len, self.numbers), default=0)
         labels = short_labels(self.names[:count], limit)
         lines = [f"{number:>{width}} {label}" for number, label in zip(self.numbers, labels, strict=False)]
@@ -39,8 +43,8 @@ class List:
         return [self.heading, *lines]
 
 
-def side_by_side(lists: Sequence[List], room: int, name_limits: Sequence[int] = NAME_LIMITS) -> list[str]:
-    """Return lines in as many columns as fit, each with as many lines as there is room for; [] if too few.
+def side_by_side(lists: Sequence[List], room: int, name_limits: Sequence[int] = NAME_LIMITS) -> Excerpt:
+    """Return lists in as many columns as fit, each with as many lines as there is room for, if there is any.
 
     Names are shortened to the first of `name_limits` with which the most lines have room, and less where the
     other columns beside them leave room.
@@ -51,8 +55,9 @@ def side_by_side(lists: Sequence[List], room: int, name_limits: Sequence[int] = 
             texts = [block.lines(line_limit, limit) for block in lists]
             if len(_bands(texts)) <= room:
                 longer = [larger for larger in name_limits if larger > limit]
-                return _bands(_lengthened(texts, lists, line_limit, longer))
-    return []
+                left_out = sum(len(block.numbers) - block.shown_count(line_limit) for block in lists)
+                return Excerpt(_bands(_lengthened(texts, lists, line_limit, longer)), left_out)
+    return Excerpt([])
 
 
 def _lengthened(
@@ -106,22 +111,24 @@ class Item:
     words: tuple[str, ...]
     longer: Sequence[tuple[str, ...]] = ()
 
-    def lines(self, width: int, line_limit: int, shortest: bool) -> list[str]:
+    def lines(self, width: int, line_limit: int, shortest: bool) -> Excerpt:
         """Return as many words as possible in at most `line_limit` lines, with names as long as these allow.
 
         If `shortest`, names are short even if there is room for longer ones.
         """
         word_count = words_with_room(self.words, width, line_limit)
+        left_out = len(self.words) - word_count
         if shortest or not word_count:
-            return words_in_lines(self.words, width, line_limit)
+            return Excerpt(words_in_lines(self.words, width, line_limit), left_out)
         versions = [*self.longer, self.words]
         number = next(
             i for i, words in enumerate(versions) if words_with_room(words, width, line_limit) == word_count
         )
-        return [
+        lines = [
             next((line for line in lines if grid.display_width(line) <= width), lines[-1])
             for lines in _same_lines(versions, versions[number], word_count, width)
         ]
+        return Excerpt(lines, left_out)
 
 
 #: So many words of an item may have longer names.
@@ -153,7 +160,7 @@ def item(
     return Item(label, cells, versions[-1], versions[:-1])
 
 
-def items(title: str, headings: Sequence[str], rows: Sequence[Item], room: int, noun: str) -> list[str]:
+def items(title: str, headings: Sequence[str], rows: Sequence[Item], room: int, noun: str) -> Excerpt:
     """Return each row with its numbers and as many of its words as there is room for.
 
     `noun` is the plural of what has a row, for the rows that have no room.
@@ -166,13 +173,15 @@ def items(title: str, headings: Sequence[str], rows: Sequence[Item], room: int, 
     for line_limit, shortest in product(
         range(max((room - 1 - len(hidden)) // len(shown_rows), 1), 0, -1), (False, True)
     ):
+        texts = [row.lines(WIDTH - start, line_limit, shortest) for row in shown_rows]
         lines = [padded(head[0], start) + last_head]
-        for line, row in zip(head[1:], shown_rows, strict=True):
-            first_line, *tail = row.lines(WIDTH - start, line_limit, shortest)
-            lines += [padded(line, start) + first_line, *(" " * start + text for text in tail)]
+        for line, text in zip(head[1:], texts, strict=True):
+            first_line, *tail = text.lines
+            lines += [padded(line, start) + first_line, *(" " * start + more for more in tail)]
         if len(lines) + len(hidden) <= room:
             break
-    return [*lines, *hidden]
+    left_out = sum(text.left_out for text in texts)
+    return Excerpt([*lines, *hidden], left_out, len(rows) - len(shown_rows))
 
 
 def words_in_lines(words: Sequence[str], width: int, line_limit: int) -> list[str]:

@@ -60,7 +60,7 @@ def cautions(state: FitState, largest: pd.Series, variance: pd.DataFrame) -> Ite
     if record.sparse:
         yield fact("weights in table")
     if not record.is_pca:
-        yield measures_of_variance(state, variance)
+        yield measures_of_variance(state)
         yield from variance_of_few(state, variance)
     objective = objective_of(record)
     if record.sparse and objective is not None and objective.criterion.squares:

@@ -19,7 +19,7 @@ from spcastat.labels import full_names, short_names
 from spcastat.show import renderings
 from spcastat.show.facts import robust
 from spcastat.show.grid import Document, Layout, Picture, Row, Table, fixed
-from spcastat.show.renderings import CELL_NAME_WIDTH, TABLE_LINES, WIDTH, Screen, render
+from spcastat.show.renderings import CELL_NAME_WIDTH, TABLE_LINES, WIDTH, Excerpt, Screen, render
 from spcastat.show.templates import lines
 
 #: So many outlying cells, and rows, are printed; frames have all.
@@ -62,15 +62,18 @@ def outliers_screen(state: FitState) -> Screen:
     """Return the print: the first of the rows and cells of `outliers_document`, as many as have room."""
     document = outliers_document(state)
 
-    def body(room: int) -> list[str]:
-        tables = []
+    def body(room: int) -> Excerpt:
+        tables, left_out = [], 0
         for i, table in enumerate(document.tables):
             remaining = room // (len(document.tables) - i) - TABLE_LINES
             rows = table.rows[: max(remaining, 1)]
             room -= len(rows) + TABLE_LINES
+            left_out += len(table.rows) - len(rows)
             tables.append(replace(table, rows=rows))
         layout = Layout(width=WIDTH)
-        return render(Document("", tables=tuple(tables)), "text", layout).splitlines() if tables else []
+        if not tables:
+            return Excerpt([])
+        return Excerpt(render(Document("", tables=tuple(tables)), "text", layout).splitlines(), left_out)
 
     header = " ".join(f"{label}: {text}." for label, text in document.facts)
     keys = tuple(note for note in document.notes if not note[0].isdigit())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from spcastat.show import facts, note_facts
 from spcastat.show.grid import (
     Chapter,
     Document,
-    Layout,
     Picture,
     Row,
     Table,
@@ -37,30 +37,30 @@ from spcastat.show.grid import (
 from spcastat.show.methods_text import Description, description
 from spcastat.show.renderings import (
     DOTS,
-    LINES,
     TABLE_LINES,
     WIDTH,
+    Excerpt,
     Screen,
     Summary,
     cell_name_width,
-    console_text,
-    filled,
+    ending,
+    header_lines,
+    in_turn,
     render_tables,
-    render_text,
-    stacked_blocks,
+    short_labels,
 )
 from spcastat.show.report import bibtex, methods, provenance
-from spcastat.show.templates import Fact, fact, lines, notes, warnings
+from spcastat.show.templates import Fact, fact, lines, notes, part, warnings
 from spcastat.show.templates import methods as sentences
 
-#: Lines besides facts, rows and notes: title, three empty ones, and the heads of two tables.
-OTHER_LINES = 8
 #: The default numbers of decimals of a summary, and of rows of each of its tables.
 DECIMALS, MOST_ROWS = 2, 60
+#: Rows of each table in the summary of a report, which has complete tables below.
+REPORTED_ROWS = 12
 #: Coefficients of Cadima and Jolliffe (2001), and what they are.
-COEFFICIENTS = {"RM": "root of the share by regression", "GCD": "overlap with the space of PCA, 0 to 1"}
-#: The smallest number of variables not kept that are shown.
-FEWEST_OTHERS = 3
+COEFFICIENTS = {"RM": "root of the share", "GCD": "overlap with PCA, 0 to 1"}
+#: So many rows of a table at least are shown, and so many left out if any are.
+FEWEST_ROWS = 3
 
 
 def summarise(state: FitState, digits: int = DECIMALS, max_rows: int = MOST_ROWS) -> Summary:
@@ -71,7 +71,7 @@ def summarise(state: FitState, digits: int = DECIMALS, max_rows: int = MOST_ROWS
     represented = represented_table(state)
     if len(represented) > max_rows:
         remarks = (f"All {len(represented)} variables not kept: fit.represented.", *remarks)
-    document = _document(state, (max_rows, max_rows), remarks)
+    document = _document(state, max_rows, remarks)
     frames = {
         "variables": kept_table(state),
         "represented": represented,
@@ -80,65 +80,76 @@ def summarise(state: FitState, digits: int = DECIMALS, max_rows: int = MOST_ROWS
     return Summary(restyled(document, digits + 1), frames)
 
 
-def _document(state: FitState, limits: tuple[int, int], remarks: tuple[str, ...]) -> Document:
-    """Return the header and tables of so many variables kept, and others, at most."""
+def _document(state: FitState, max_rows: int, remarks: tuple[str, ...]) -> Document:
+    """Return the header, and tables of variables kept, and of others, with so many rows at most."""
     selection, represented = kept_table(state), represented_table(state)
-    kept_limit, other_limit = limits
-    if other_limit == 0 and len(represented):
-        remarks = (f"{plural(len(represented), 'variable')} not kept: fit.represented.", *remarks)
     names = _all_names(selection, represented)
-    tables = _kept_rows(selection, kept_limit, names), _represented_rows(represented, other_limit, names)
+    tables = _kept_rows(selection, max_rows, names), _represented_rows(represented, max_rows, names)
     return Document(_title(state), tuple(lines(header(state))), tuple(filter(None, tables)), remarks)
 
 
-def _short_document(state: FitState) -> Document:
-    """Return the document of a print: as many rows as a screen has room for, or else the names kept."""
-    cautions = [f"Warning: {text}" for text in warnings(note_facts.copies(state))]
-    remarks = (*cautions, *notes(_notes(state)))
-    head = render_text(Document(_title(state), tuple(lines(header(state)))), Layout(width=WIDTH)).splitlines()
-    used_lines = len(head) - 1 + sum(len(filled(remark, WIDTH).splitlines()) for remark in remarks)
-    kept_count = len(kept_table(state))
-    limits = _room(used_lines, kept_count)
-    return _document(state, limits, remarks) if limits[0] >= kept_count else _in_names(state)
+def print_of(state: FitState, about: Sequence[str]) -> Screen:
+    """Return the print: the variables kept, and as many of the others as a screen has room for.
 
-
-def _in_names(state: FitState) -> Document:
-    """Return the document of a print without room for the tables: the names of the variables kept are first.
-
-    Some names are counted only if all would not fit on a screen.
+    `about` are the notes. Without room for the table of the variables kept, there are only their names.
     """
     selection, represented = kept_table(state), represented_table(state)
-    short_names = short(_all_names(selection, represented), NAME_WIDTH)
-    names = [short_names[name] for name in full_names(selection.index)]
-    remarks = (
-        "Shares without each variable, and its substitutes: fit.variables; "
-        f"{plural(len(represented), 'variable')} not kept: fit.represented.",
-        *(f"Warning: {text}" for text in warnings(note_facts.copies(state))),
-        *notes(one_fact for one_fact in _notes(state) if one_fact.key != "columns of variables"),
+    names = _all_names(selection, represented)
+    facts_of_header = list(header(state))
+    shorter = [one_fact for one_fact in facts_of_header if one_fact.key != "coefficients of variables"]
+    cautions, end = tuple(warnings(note_facts.copies(state))), ending("fit", about)
+    remarks = tuple(notes(_remarks(state)))
+    own, others = map(part, definitions(state))
+    keys = (own, *[others] * bool(len(represented)))
+
+    def in_tables(head: list[str], room: int) -> Excerpt:
+        kept = _lines_of(_kept_rows(selection, len(selection), names))
+        remaining = room - len(head) - 1 - len(kept)
+        others = _others_in(represented, remaining, names)
+        return others.between(kept).under(head) if others.lines or not len(represented) else others
+
+    def kept_only(room: int) -> Excerpt:
+        kept = _lines_of(_kept_rows(selection, len(selection), names))
+        text = Excerpt([*kept, f"{plural(len(represented), 'variable')} not kept: fit.represented."])
+        text = replace(text, left_out=len(represented)).under(header_lines(lines(facts_of_header)))
+        return text if len(text.lines) <= room else Excerpt([])
+
+    def in_names(room: int) -> Excerpt:
+        labels = short_labels(full_names(selection.index), NAME_WIDTH)
+        for number in range(len(labels), 0, -1):
+            text = header_lines([("Kept", some_of(labels, number)), *lines(shorter)])
+            if len(text) <= room:
+                break
+        return Excerpt(text, len(labels) - number + len(represented))
+
+    pointer = f"All variables: fit.variables, and {len(represented):,} not kept: fit.represented."
+    full, brief = (partial(in_tables, header_lines(lines(one))) for one in (facts_of_header, shorter))
+    title = _title(state)
+    return in_turn(
+        [
+            Screen(title, full, (*keys, *remarks), cautions, end),
+            Screen(title, brief, (*keys, *remarks), cautions, end),
+            Screen(title, kept_only, (own, *remarks), cautions, end),
+            Screen(title, in_names, (pointer, *remarks), cautions, end),
+        ]
     )
-    for number in range(len(names), 0, -1):
-        about = (("Keep", some_of(names, number)), *lines(header(state)))
-        document = Document(_title(state), about, (), remarks)
-        if len(render_text(document, Layout(width=WIDTH)).splitlines()) <= LINES:
-            break
-    return document
 
 
-def print_of(state: FitState) -> Screen:
-    """Return the print: fewer rows than in the summary, and short names without the key to them."""
-    document = restyled(_short_document(state), DECIMALS + 1)
-    about_all = render_text(replace(document, tables=(), notes=(), key=()), Layout(width=WIDTH)).splitlines()
-    remarks = [line for note in document.all_notes for line in filled(console_text(note), WIDTH).splitlines()]
-    body = stacked_blocks([about_all, render_tables(document, WIDTH) if document.tables else [], remarks])
-    return Screen("", lambda room: body)
+def _lines_of(table: Table) -> list[str]:
+    """Return the lines of a table in a print, in which long names are shortened."""
+    return render_tables(Document("", tables=(table,)), WIDTH)
 
 
-def _room(used_lines: int, kept_count: int) -> tuple[int, int]:
-    """Return how many of the variables kept, and of the others, a print shows beside `used_lines` lines."""
-    room = LINES - OTHER_LINES - used_lines
-    if kept_count <= room - FEWEST_OTHERS:
-        return kept_count, room - kept_count
-    return min(kept_count, room + TABLE_LINES - 1), 0  # a note names the table
+def _others_in(represented: pd.DataFrame, room: int, names: list[str]) -> Excerpt:
+    """Return the table of the variables not kept below a blank line; no lines if so many are too few."""
+    count, row_limit = len(represented), room - TABLE_LINES
+    if not count or (row_limit < count and row_limit <= FEWEST_ROWS):
+        return Excerpt([])
+    # with fewer rows than there are, one of them is the row of dots
+    row_limit = count if row_limit >= count else min(row_limit, count - FEWEST_ROWS + 1)
+    table = _represented_rows(represented, row_limit, names)
+    assert table is not None
+    return Excerpt(["", *_lines_of(table)], count - row_limit + (row_limit < count))
 
 
 def _title(state: FitState) -> str:
@@ -194,12 +205,24 @@ def _proof(about: PrincipalSet) -> Fact:
 
 
 def _coefficients(about: PrincipalSet) -> str:
-    meanings = {name: f" ({meaning})" for name, meaning in COEFFICIENTS.items()}
-    coefficients = {name: value for name, value in about.criteria.items() if name != "RV"}
-    return "; ".join(f"{name} {value:.3f}{meanings.get(name, '')}" for name, value in coefficients.items())
+    texts = [f"{name} {about.criteria[name]:.3f} ({meaning})" for name, meaning in COEFFICIENTS.items()]
+    return ", ".join(texts)
+
+
+def definitions(state: FitState) -> tuple[Fact, Fact]:
+    """Return what the columns of the two tables are."""
+    about = set_of(state)
+    own = fact("columns of variables", draws=about.draws, normal=about.is_normal)
+    return own, fact("columns of others")
 
 
 def _notes(state: FitState) -> Iterator[Fact]:
+    yield from _remarks(state)
+    yield from definitions(state)
+
+
+def _remarks(state: FitState) -> Iterator[Fact]:
+    """Yield the variables to add next, and those that others determine."""
     about = set_of(state)
     columns = full_names(state.spec.columns)
     if len(about.further):
@@ -211,7 +234,6 @@ def _notes(state: FitState) -> Iterator[Fact]:
             )
         ]
         yield fact("next variables", names=", ".join(additions))
-    yield fact("columns of variables", draws=about.draws, normal=about.is_normal)
     pairs = [{int(a), int(b)} for a, b, _ in state.moments.copies]
     for j, predictors in about.determined:
         if {j, *predictors} in pairs:
@@ -244,16 +266,16 @@ def _kept_rows(selection: pd.DataFrame, limit: int, names: list[str]) -> Table:
         cells += [f"{row['cost']:g}"] if has_cost else []
         cells += [percent(row["frequency"], 0)] if has_frequency else []
         rows.append(Row(label, tuple(cells)))
-    headings = ["without", "instead", "with"]
+    headings = ["share without", "best substitute", "share with it"]
     headings += ["cost"] * has_cost + ["chosen"] * has_frequency
     align = "rlr" + "r" * has_cost + "r" * has_frequency
     hidden = len(selection) - limit
     hidden_note = (f"{hidden} more are kept: fit.variables.",) if hidden > 0 else ()
-    return Table("Keep", tuple(headings), tuple(rows), align, hidden_note)
+    return Table("Kept", tuple(headings), tuple(rows), align, hidden_note)
 
 
 def _represented_rows(represented: pd.DataFrame, limit: int, names: list[str]) -> Table | None:
-    if not len(represented) or limit == 0:
+    if not len(represented):
         return None
     count = len(represented)
     places = [*range(count)]
@@ -270,7 +292,7 @@ def _represented_rows(represented: pd.DataFrame, limit: int, names: list[str]) -
         R2, by, r = represented.iloc[i][["R2", "most_by", "r"]]
         cells = (fixed(R2, 2), in_cells[name_text(by)], fixed(r, 2))
         rows.append(Row(name_text(represented.index[i]), cells))
-    return Table("Represented", ("R2", "most by", "r"), tuple(rows), "rlr")
+    return Table("Not kept", ("R2", "nearest kept", "r"), tuple(rows), "rlr")
 
 
 def path_document(state: FitState) -> Document:
@@ -332,7 +354,7 @@ def describe(state: FitState) -> Description:
 
 def chapters(state: FitState, call: str, pictures: dict[str, Any]) -> Iterator[Chapter]:
     """Yield the chapters of a report; `pictures` draw the path and the variables represented."""
-    yield Chapter("Summary", (restyled(_short_document(state), DECIMALS + 1),))
+    yield Chapter("Summary", (_document(state, REPORTED_ROWS, tuple(notes(_notes(state)))),))
     parts: list[Any] = [path_document(state)]
     if len(set_of(state).sizes) > 1:
         alt = "Share of the variance that the variables kept reproduce, against their number."

@@ -110,8 +110,12 @@ TEMPLATES |= PROOF_TEMPLATES
 
 def proof_sentence(proven: Proven, state: FitState) -> str:
     """Return a proof in words, with advice on what to call next."""
-    sentences = [worded(PROOF_TEMPLATES[item.key].line, item.values) for item in facts_of(proven, state)]
-    return " ".join(sentences)
+    return " ".join(proof_sentences(proven, state))
+
+
+def proof_sentences(proven: Proven, state: FitState) -> list[str]:
+    """Return the sentences of :func:`proof_sentence`."""
+    return [worded(PROOF_TEMPLATES[item.key].line, item.values) for item in facts_of(proven, state)]
 
 
 def proof_methods(proven: Proven, state: FitState) -> str:

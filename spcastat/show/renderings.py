@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, Unpack
 
 from spcastat.arguments import Explained, Unchanging, plural, require_extra, unknown_argument
 from spcastat.fit.record import deep_copy
@@ -274,6 +274,41 @@ NUMBER_WIDTH = 9
 
 
 @dataclass(frozen=True)
+class Excerpt:
+    """Lines about a result, and how much of it has no room in them.
+
+    Attributes
+    ----------
+    lines : list of str
+    left_out : int
+        The number of rows, names or numbers without room, which a line counts or stands for.
+    components_left_out : int
+        The number of components of which nothing has room.
+    """
+
+    lines: list[str]
+    left_out: int = 0
+    components_left_out: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there are lines, and nothing is left out."""
+        return bool(self.lines) and not self.left_out and not self.components_left_out
+
+    def between(self, above: Sequence[str] = (), below: Sequence[str] = ()) -> Excerpt:
+        """Return the same with lines above and below."""
+        return replace(self, lines=[*above, *self.lines, *below])
+
+    def under(self, head: Sequence[str]) -> Excerpt:
+        """Return the same under other lines and a blank one."""
+        return replace(self, lines=stacked_blocks([[*head], self.lines]))
+
+
+#: Returns a result in at most so many lines; without any if it has no room.
+Body: TypeAlias = Callable[[int], Excerpt]
+
+
+@dataclass(frozen=True)
 class Screen:
     """What is printed of a result.
 
@@ -284,20 +319,21 @@ class Screen:
     body : callable
         Returns the result as at most so many lines.
     sentences : tuple of str
-        The paragraph below the body, such as a sentence on how the result was computed.
+        What is below the body: first what its headings and numbers are, then how it was computed. Each
+        begins on a line of its own, or all are one paragraph if only then the body has room.
     warnings : tuple of str
-        Short sentences on what a reader must not miss, each on a line of its own; notes explain them.
+        Short sentences on what must not be missed, each on a line of its own; notes explain them.
     remarks : tuple of str
         Sentences on what may matter, each on a line of its own.
     ending : str
-        The last sentence: where to find everything else.
+        The last line: where to find everything else.
     brief : Screen, optional
         The same result with fewer words, which is printed if only its body then has room for everything, or
         if this one is longer than a screen or has no room for its body; it may have a shorter one itself.
     """
 
     title: str
-    body: Callable[[int], list[str]]
+    body: Body
     sentences: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     ending: str = ""
@@ -306,14 +342,27 @@ class Screen:
 
     def text(self, encoding: str | None = None) -> str:
         """Return the lines as text; characters that the console lacks are written as escapes."""
-        versions = []
+        parts = self._fullest(encoding)
+        return "\n\n".join("\n".join(part) for part in (parts.title, parts.body.lines, parts.foot) if part)
+
+    def is_complete(self) -> bool:
+        """Return whether the print has room for the whole result."""
+        return self._fullest(None).completeness[0] == SHOWS_ALL
+
+    def _fullest(self, encoding: str | None) -> ScreenParts:
+        """Return the first version that shows everything, or else the one that shows most."""
+        paragraphs: list[ScreenParts] = []
         for screen in self._versions():
-            versions.append(screen._parts(encoding))
-            if _completeness(versions[-1])[0] == SHOWS_ALL:
-                break
-        fullest = max(versions, key=_completeness)  # the first one of several
-        parts = fullest if _completeness(fullest)[0] else versions[-1]
-        return "\n\n".join("\n".join(part) for part in parts if part)
+            in_lines = screen._parts(encoding, in_paragraph=False)
+            if in_lines.completeness[0] == SHOWS_ALL:
+                return in_lines
+            paragraphs.append(screen._parts(encoding, in_paragraph=True))
+            if paragraphs[-1].completeness[0] == SHOWS_ALL:
+                return paragraphs[-1]
+        fullest = max(paragraphs, key=lambda parts: parts.completeness)  # the first one of several
+        if fullest.completeness[0]:
+            return fullest
+        return in_lines if in_lines.line_count <= LINES else paragraphs[-1]
 
     def _versions(self) -> Iterator[Screen]:
         """Yield the print, and the same with fewer and fewer words."""
@@ -322,44 +371,58 @@ class Screen:
             yield screen
             screen = screen.brief
 
-    def _parts(self, encoding: str | None) -> tuple[list[str], list[str], list[str]]:
-        """Return the lines of the title, of the body, and of what is below it."""
+    def _parts(self, encoding: str | None, in_paragraph: bool) -> ScreenParts:
+        """Return the lines of the title, the body, and the lines below it."""
         warnings = [f"Warning: {text}" for text in self.warnings]
         if len(warnings) > MOST_WARNINGS:
             hidden_count = len(warnings) - MOST_WARNINGS + 1
             warnings = [*warnings[: MOST_WARNINGS - 1], f"Warning: {hidden_count} more in the notes."]
         title = _lines([self.title], encoding)
-        foot = _lines(
-            [*warnings, *self.remarks, " ".join(filter(None, (*self.sentences, self.ending)))], encoding
-        )
-        return title, self.body(LINES - len(title) - len(foot) - 1 - bool(foot)), foot
+        sentences = [" ".join(filter(None, self.sentences))] if in_paragraph else self.sentences
+        foot = _lines([*warnings, *self.remarks, *sentences, self.ending], encoding)
+        return ScreenParts(title, self.body(LINES - len(title) - len(foot) - 1 - bool(foot)), foot)
+
+
+def in_turn(screens: Sequence[Screen]) -> Screen:
+    """Return the first of several prints of a result, each with the next one as its brief one."""
+    *others, screen = screens
+    for longer in reversed(others):
+        screen = replace(longer, brief=screen)
+    return screen
 
 
 #: How complete a print is that shows everything.
 SHOWS_ALL = 3
 
 
-def _completeness(parts: tuple[list[str], list[str], list[str]]) -> tuple[int, int]:
-    """Return 0 for a print without room, 1 without some components, 2 without other lines, or SHOWS_ALL.
+@dataclass(frozen=True)
+class ScreenParts:
+    """The parts of a print, between which there are blank lines."""
 
-    The second number is minus the number of components that are not shown.
-    """
-    title, body, foot = parts
-    if not body or len(title) + len(body) + len(foot) + 1 + bool(foot) > LINES:
-        return 0, 0
-    for line in body:
-        if hidden := re.match(r"and ([\d,]+) more components", line):
-            return 1, -int(hidden[1].replace(",", ""))
-    return (2 if hides(body) else SHOWS_ALL), 0
+    title: list[str]
+    body: Excerpt
+    foot: list[str]
+
+    @property
+    def line_count(self) -> int:
+        """The number of lines, with the blank ones between the parts."""
+        return len(self.title) + len(self.body.lines) + len(self.foot) + 1 + bool(self.foot)
+
+    @property
+    def completeness(self) -> tuple[int, int]:
+        """0 for a print without room, 1 without some components, 2 without other lines, or SHOWS_ALL.
+
+        The second number is minus the number of components that are not shown.
+        """
+        if not self.body.lines or self.line_count > LINES:
+            return 0, 0
+        if self.body.components_left_out:
+            return 1, -self.body.components_left_out
+        return (2 if self.body.left_out else SHOWS_ALL), 0
 
 
 #: Stands for the rows of a table that have no room.
 DOTS = "..."
-
-
-def hides(lines: Sequence[str]) -> bool:
-    """Return whether some lines count what has no room, or stand for it."""
-    return any(re.search(r"\band [\d,]+ more\b", line) or line.strip() == DOTS for line in lines)
 
 
 def _lines(sentences: Iterable[str], encoding: str | None) -> list[str]:
@@ -455,34 +518,37 @@ def screen_of(document: grid.Document, end: str, tables: str = "") -> Screen:
     header = [f"{label}: {text}" for label, text in document.facts[:MOST_FACTS]]
     warnings = tuple(text[0].lower() + text[1:] for text in document.alerts)
 
-    def body(room: int) -> list[str]:
+    def body(room: int) -> Excerpt:
         head = [*_lines(header, None), *[""] * bool(header and document.tables)]
-        return [*head, *_first_tables(document, room - len(head), tables)]
+        return first_tables(document.tables, room - len(head), tables).between(head)
 
     return Screen(document.heading, body, document.print_notes, warnings, end)
 
 
-def _first_tables(document: grid.Document, room: int, complete: str) -> list[str]:
+def first_tables(tables: Iterable[grid.Table], room: int, complete: str) -> Excerpt:
     """Return tables with as many rows as there is room for; `complete` is where to find all of them."""
     lines: list[str] = []
-    for table in document.tables:
+    left_out = 0
+    for table in tables:
         part = _first_rows(table, room - len(lines) - bool(lines), complete)
-        lines += [""] * bool(lines and part) + part
-    return lines
+        lines += [""] * bool(lines and part.lines) + part.lines
+        left_out += part.left_out
+    return Excerpt(lines, left_out)
 
 
-def _first_rows(table: grid.Table, room: int, complete: str) -> list[str]:
-    """Return the first rows of a table that fit, with the first columns that fit; [] without any rows."""
+def _first_rows(table: grid.Table, room: int, complete: str) -> Excerpt:
+    """Return the first rows of a table that fit, with the first columns that fit; no lines without rows."""
     row_limit = min(len(table.rows), room)
     for columns in range(len(table.headings), 0, -1):
         part = table.columns(0, columns)
         for count in range(min(len(part.rows), row_limit), min(len(part.rows), MANY_ROWS) - 1, -1):
             visible = replace(part, rows=_of_every_group(part.rows, count))
             lines = render_tables(grid.Document("", tables=(visible,)), WIDTH)
-            hidden = _hidden(len(part.rows) - count, len(table.headings) - columns, complete)
+            hidden_rows, hidden_columns = len(part.rows) - count, len(table.headings) - columns
+            hidden = _hidden(hidden_rows, hidden_columns, complete)
             if len(lines) + len(hidden) <= room:
-                return [*lines, *hidden]
-    return []
+                return Excerpt([*lines, *hidden], hidden_rows + hidden_columns)
+    return Excerpt([], len(table.rows))
 
 
 def _of_every_group(rows: tuple[grid.Row, ...], count: int) -> tuple[grid.Row, ...]:

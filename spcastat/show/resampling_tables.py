@@ -30,7 +30,7 @@ from spcastat.show.grid import (
     p_value_text,
     percent,
 )
-from spcastat.show.renderings import Screen
+from spcastat.show.renderings import Excerpt, Screen
 from spcastat.show.resampling_facts import OFTEN
 from spcastat.show.templates import Fact, fact, lines, notes, part, warnings
 
@@ -406,11 +406,11 @@ def print_of_groups(document: Document, table: pd.DataFrame, p_values: pd.Series
         ).splitlines()
     ]
 
-    def screen(layouts: Sequence[list[str]], meaning: str) -> Screen:
-        def body(room: int) -> list[str]:
-            fitting = (text for text in layouts if renderings.fits(text, room - len(head) - 1))
-            text = next(fitting, [])
-            return renderings.stacked_blocks([head, text]) if text else []
+    def screen(layouts: Sequence[Excerpt], meaning: str) -> Screen:
+        def body(room: int) -> Excerpt:
+            fitting = (text for text in layouts if renderings.fits(text.lines, room - len(head) - 1))
+            text = next(fitting, Excerpt([]))
+            return text.under(head) if text.lines else text
 
         return Screen(document.heading, body, (part(fact(meaning)),), alerts, end)
 
@@ -420,7 +420,7 @@ def print_of_groups(document: Document, table: pd.DataFrame, p_values: pd.Series
     return replace(full_screen, brief=replace(short_screen, brief=shortest_screen))
 
 
-def _layouts(table: pd.DataFrame, p_texts: tuple[str, ...], has_shares: bool) -> list[list[str]]:
+def _layouts(table: pd.DataFrame, p_texts: tuple[str, ...], has_shares: bool) -> list[Excerpt]:
     """Return the congruences, and the shares of PCA, with components in rows, and with groups in rows."""
     names, groups = list(dict.fromkeys(table["component"])), list(dict.fromkeys(table["group"]))
     shape = len(groups), len(names)
@@ -445,10 +445,10 @@ def _layouts(table: pd.DataFrame, p_texts: tuple[str, ...], has_shares: bool) ->
         [("p", p_texts)],
         limit=NAME_WIDTH,
     )
-    return [by_component, by_group]
+    return [Excerpt(by_component), Excerpt(by_group)]
 
 
-def _smallest_congruences(table: pd.DataFrame, p_texts: tuple[str, ...]) -> list[str]:
+def _smallest_congruences(table: pd.DataFrame, p_texts: tuple[str, ...]) -> Excerpt:
     """Return the group in which each component has its smallest congruence."""
     rows = []
     for (component, of_component), p in zip(table.groupby("component", sort=False), p_texts, strict=True):
@@ -456,9 +456,9 @@ def _smallest_congruences(table: pd.DataFrame, p_texts: tuple[str, ...]) -> list
         rows.append(
             (name_text(component), (fixed(smallest["congruence"], 3), name_text(smallest["group"]), p))
         )
-    hidden = len(rows) - MOST_PRINTED_ROWS
+    hidden = max(len(rows) - MOST_PRINTED_ROWS, 0)
     text = renderings.matrix("Congruence", ("smallest", "in group", "p"), rows[:MOST_PRINTED_ROWS])
-    return [*text, *[f"and {hidden} more components"] * (hidden > 0)]
+    return Excerpt([*text, *[f"and {hidden} more components"] * (hidden > 0)], 0, hidden)
 
 
 def comparison_facts(

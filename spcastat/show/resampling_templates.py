@@ -45,8 +45,8 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="Intervals are {pooled?those of Rubin's rules|the loading plus or minus {z:.2f} standard "
         "deviations of the draws (normal intervals)}, stretched to 0 unless {share:g} % of the draws have "
         "its sign, and cut at -1 and 1.",
-        part="interval: {pooled?pooled|normal}, cut at -1 and 1, and stretched to 0 unless {share:g} % of "
-        "the draws have the sign of the loading.",
+        part="interval: {pooled?pooled by Rubin's rules|loading plus or minus {z:.2f} standard deviations of "
+        "the draws}; it includes 0 if fewer than {share:g} % of them have its sign.",
     ),
     "pooled intervals": Template(
         note="Intervals pool {number} imputations by Rubin's rules (1987), with the degrees of freedom of "
@@ -72,8 +72,8 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         "loadings}}, selected in at most {share:%0} % of the draws."
     ),
     "zero loadings often selected": Template(
-        part="Only in boot.summary(): {number|# zero loading|# zero loadings} selected in at least "
-        "{often:%0} % of the draws."
+        part="boot.summary() also has {number|# zero loading|# zero loadings} that at least {often:%0} % of "
+        "the draws selected."
     ),
     "rows shown": Template(
         note="The largest of {number|# loading|# loadings} are shown{here?{here}}; {name} lists all."
@@ -81,8 +81,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     "selected": Template(
         note="Selected: the share of draws that select the variable, not the probability that it belongs "
         "there.",
-        part="selected: share of the draws that select the variable{zeros?; a blank loading is zero in the "
-        "fit}.",
+        part="selected: in so many of the draws{zeros?; a blank loading is zero in the fit}.",
     ),
     "held out": Template(
         note="Held out: the expected variance in new rows{units? in units of the population's standard "

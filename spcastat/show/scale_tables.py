@@ -11,7 +11,7 @@ from spcastat.arguments import plural
 from spcastat.labels import full_names, name_text
 from spcastat.show import name_lists, renderings
 from spcastat.show.grid import Document, Row, Table, fixed
-from spcastat.show.renderings import Screen
+from spcastat.show.renderings import Excerpt, Screen
 
 
 def scales_document(table: pd.DataFrame, items: pd.DataFrame, variance_share: float) -> Document:
@@ -62,13 +62,12 @@ def print_of_scales(document: Document, items: pd.DataFrame) -> Screen:
         names, limit = full_names(of_scale["term"]), name_lists.NAME_LIMITS[-1]
         rows.append(name_lists.item(name_text(component), (), names, around, limit))
 
-    def body(room: int) -> list[str]:
+    def body(room: int) -> Excerpt:
         table = renderings.render_tables(reliability, renderings.WIDTH)
         if len(table) + 2 + len(rows) > room:
-            return renderings.screen_of(reliability, "").body(room)
+            return renderings.first_tables(reliability.tables, room, "")
         heading = ("correlation of each variable with the sum of the others",)
-        lists = name_lists.items("", heading, rows, room - len(table) - 1, "scales")
-        return renderings.stacked_blocks([table, lists])
+        return name_lists.items("", heading, rows, room - len(table) - 1, "scales").under(table)
 
     end = renderings.ending("scales", document.sentences)
     return Screen(document.heading, body, (*header_sentences, *document.notes[::2]), ending=end)

@@ -5,7 +5,7 @@ A loading is blank if, and only if, it is exactly zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeAlias
@@ -26,6 +26,7 @@ from spcastat.labels import full_names, short_names
 from spcastat.linalg.standardisation import ScalingGroups
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.show import facts, loading_facts, name_lists, note_facts, renderings, resampling_facts
+from spcastat.show.facts import MOST_LISTS
 from spcastat.show.grid import (
     Document,
     Figures,
@@ -40,7 +41,7 @@ from spcastat.show.grid import (
     restyled,
 )
 from spcastat.show.name_lists import List
-from spcastat.show.renderings import Screen, Summary
+from spcastat.show.renderings import Excerpt, Screen, Summary
 from spcastat.show.resampling_facts import FDR
 from spcastat.show.resampling_tables import LOADING_ROWS, summary_table
 from spcastat.show.templates import Fact, explained_warnings, fact, lines, notes, part, warnings
@@ -514,10 +515,6 @@ def _shares_of_blocks(state: FitState, blocks: ScalingGroups | None) -> Iterator
 
 #: A label and cells.
 Line: TypeAlias = tuple[str, tuple[str, ...]]
-#: With more components, each has a row.
-MOST_LISTS = 8
-#: Lines of the definitions of measures in a print.
-DEFINITION_LINES = 2
 #: Headings of the largest correlations of scores and of cumulative shares where each component has a row.
 CORRELATION_LABEL = "|r|"
 CORRELATION_MEANING = f"{CORRELATION_LABEL}: largest correlation with another score"
@@ -536,24 +533,29 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
         *note_facts.passes(record, 3),
     ]
     title = part(facts.headline(state, variance["cardinality"].tolist()))
-    constraint = [part(fact) for fact in facts.constraint(state)]
     components, alerts = _components(state, variance, largest), tuple(warnings(cautions))
+    about = (*map(part, facts.constraint(state)), *_results(state), *_rules(header))
     few_variables = map(part, facts.variance_of_few(state, variance))
-    about = (*few_variables, *constraint, *_results(state), *_rules(header))
-    end = renderings.ending("fit", notes)
-    in_brief = part(facts.found_in_brief(record))
-    without_table = None
+    found = (*_without_loadings(state, state.V), part(facts.how_found(record)), *few_variables, *about)
+    found_in_brief = (part(facts.found_in_brief(record)), *about)
+    totals = components.totals()
+    versions: list[tuple[Components, tuple[str, ...], tuple[str, ...]]] = [
+        (components, (), found),
+        (components, (), found_in_brief),
+    ]
     if record.k <= MOST_LISTS:
-        lines, totals = components.without_rows().lines, components.totals()
-        running = Screen(title, lines, (in_brief, *about, totals), alerts, end)
-        without_table = Screen(title, lines, (in_brief, *about), alerts, end, (totals,), running)
-    brief = Screen(title, components.lines, (in_brief, *about), alerts, end, brief=without_table)
-    sentences = (*_without_loadings(state, state.V), part(facts.how_found(record)), *about)
-    undefined = Screen(title, components.lines, sentences, alerts, end, brief=brief)
-    if record.is_pca or record.k == 1:
-        return undefined
-    sentences = (part(facts.measures_of_variance(state, variance)), *sentences)
-    return replace(undefined, body=components.beside_definitions, sentences=sentences, brief=undefined)
+        versions.append((components.without_rows(), (totals,), found_in_brief))
+    end = renderings.ending("fit", notes)
+    screens = []
+    for version, above, below in versions:
+        for body in (version.as_matrix, version.as_lists):
+            measures = facts.definitions(state, variance, has_shares=body == version.as_lists)
+            defined = tuple(map(part, measures))
+            screens.append(Screen(title, body, (*above, *defined, *below), alerts, end))
+    defined = tuple(map(part, facts.definitions(state, variance, has_shares=False)))
+    for below in (found, found_in_brief):
+        screens.append(Screen(title, components.as_rows, (*defined, *below), alerts, end))
+    return renderings.in_turn(screens)
 
 
 def _without_loadings(state: FitState, V: NDArray[np.float64]) -> Iterator[str]:
@@ -612,9 +614,27 @@ class Components:
     short: tuple[str, ...]
     maximised: int = 0
 
-    def lines(self, room: int) -> list[str]:
-        """Return a matrix or lists if all loadings fit, else the largest loadings of each component."""
-        return self.complete(room) or self._largest_only(room)
+    def in_any_layout(self, room: int) -> Excerpt:
+        """Return the loadings in the first layout that shows all of them, or else the one that has room."""
+        texts = [layout(room) for layout in (self.as_matrix, self.as_lists, self.as_rows)]
+        return next((text for text in texts if text.is_complete), texts[1] if texts[1].lines else texts[2])
+
+    def as_matrix(self, room: int) -> Excerpt:
+        """Return a matrix with all loadings; no lines if it does not fit."""
+        variable_count = int((self.V != 0).any(axis=1).sum())
+        if len(self.names) > MOST_LISTS or 1 + len(self.lower_rows) + variable_count > room:
+            return Excerpt([])
+        matrix = self._matrix()
+        return Excerpt(matrix if renderings.fits(matrix, room) else [])
+
+    def as_lists(self, room: int) -> Excerpt:
+        """Return the largest loadings of each component in lists side by side; no lines without room."""
+        table = self._table()
+        if len(self.names) <= MOST_LISTS and renderings.fits(table, room):
+            lists = self._lists_above(table, room)
+            if renderings.fits(lists.lines, room):
+                return lists
+        return Excerpt([])
 
     def without_rows(self) -> Components:
         """Return the components without the rows below the loadings, which gives these more room."""
@@ -632,32 +652,6 @@ class Components:
             )
         )
 
-    def complete(self, room: int) -> list[str]:
-        """Return a matrix, or lists side by side, with all loadings; [] if these do not fit."""
-        if len(self.names) > MOST_LISTS:
-            return []
-        makers: list[Callable[[], list[str]]] = [lambda: self._lists_above(self._table(), room)]
-        if 1 + len(self.lower_rows) + int((self.V != 0).any(axis=1).sum()) <= room:
-            makers.insert(0, self._matrix)
-        for make_layout in makers:
-            layout = make_layout()
-            if layout and renderings.fits(layout, room) and not renderings.hides(layout):
-                return layout
-        return []
-
-    def beside_definitions(self, room: int) -> list[str]:
-        """Return the loadings; [] if a matrix, or more of them, would have room without definitions."""
-        layout = self._items if len(self.names) > MOST_LISTS else self.complete
-        text = layout(room + DEFINITION_LINES)
-        return text if len(text) <= room else []
-
-    def _largest_only(self, room: int) -> list[str]:
-        """Return the largest loadings of each component."""
-        table = self._table()
-        if len(self.names) <= MOST_LISTS and renderings.fits(table, room):
-            return self._lists_above(table, room) or self._items(room)
-        return self._items(room)
-
     def _table(self) -> list[str]:
         """Return the rows below the loadings under a heading."""
         if not self.lower_rows:
@@ -667,10 +661,10 @@ class Components:
             self.heading, heads, [], lower_rows=self.lower_rows, final_rows=self.final_rows
         )
 
-    def _lists_above(self, table: list[str], room: int) -> list[str]:
-        """Return lists side by side above a table; [] if they have no room."""
+    def _lists_above(self, table: list[str], room: int) -> Excerpt:
+        """Return lists side by side above a table; no lines if they have no room."""
         lists = name_lists.side_by_side(self._lists(), room - len(table) - bool(table))
-        return [*lists, *[""] * bool(table), *table] if lists else []
+        return lists.between(below=[*[""] * bool(table), *table]) if lists.lines else lists
 
     def _matrix(self) -> list[str]:
         """Return the matrix of loadings, sorted by component, with blanks for zeros, above the other rows."""
@@ -707,7 +701,7 @@ class Components:
             List(f"{head} ({measure}{share} %)", numbers, names) for head, share, (numbers, names) in parts
         ]
 
-    def _items(self, room: int) -> list[str]:
+    def as_rows(self, room: int) -> Excerpt:
         """Return a row for each component: the rows below as columns, then its largest loadings."""
         columns = [cells for _, cells in (*self.lower_rows, *self.final_rows)]
         cells = zip(*columns, strict=True) if columns else [()] * len(self.names)
@@ -724,7 +718,7 @@ class Components:
         )
         heading = [part(about)] if self.lower_rows else []
         headings = (*self.short, "loadings")
-        return [*heading, *name_lists.items("", headings, rows, room - len(heading), "components")]
+        return name_lists.items("", headings, rows, room - len(heading), "components").between(heading)
 
 
 def loadings_only(state: FitState) -> Components:
@@ -748,10 +742,11 @@ def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> 
     equal = [column for column in columns if record.k == 1 and _is_variance(column)]
     columns = [column for column in columns if column not in equal[1:]]
     steps = variance["share of total"].tolist()
+    # with a digit more than the shares in the headings of lists, which are differences of these
     lower_rows: list[Line] = [
         (
             "this component" if column in equal else column.label,
-            percents(variance[column.name].tolist(), 1, steps),
+            percents(variance[column.name].tolist(), 2, steps),
         )
         for column in columns
     ]
@@ -785,8 +780,8 @@ def print_of_loadings(state: FitState, notes: Sequence[str]) -> Screen:
     of_loadings, variance = with_loadings(state), loadings_variance(state)
     shares = variance["share of total"].tolist()
     lower_rows: list[Line] = [
-        ("sparse loadings", percents(variance["cumulative"].tolist(), 1, shares)),
-        ("PCA (dense)", percents(variance["cumulative PCA"].tolist(), 1, shares)),
+        ("sparse loadings", percents(variance["cumulative"].tolist(), 2, shares)),
+        ("PCA (dense)", percents(variance["cumulative PCA"].tolist(), 2, shares)),
     ]
     components = Components(
         of_loadings.V,
@@ -801,7 +796,7 @@ def print_of_loadings(state: FitState, notes: Sequence[str]) -> Screen:
     header = list(loading_facts.header_of_loadings(state))
     return Screen(
         part(facts.headline(state, variance["cardinality"].tolist())),
-        components.lines,
+        components.in_any_layout,
         (
             *_without_loadings(state, of_loadings.V),
             part(loading_facts.how_found_loadings(state.record)),
@@ -824,10 +819,10 @@ def print_of_coordinates(
     """Return the print of sparse principal coordinates: their loadings, zeros and shares."""
     shares = np.diff(variance["cumulative CPEV"], prepend=0.0).tolist()
     lower_rows: list[Line] = [
-        (label, percents(variance[name].tolist(), 1, shares))
+        (label, percents(variance[name].tolist(), 2, shares))
         for label, name in (("CPEV", "cumulative CPEV"), ("coordinates", "cumulative fit"))
     ]
-    lower_rows.append(("PCA (dense)", percents(variance["cumulative PCA"].tolist(), 1, shares)))
+    lower_rows.append(("PCA (dense)", percents(variance["cumulative PCA"].tolist(), 2, shares)))
     zeros: Line = ("Zero coordinates, %", percents(variance["share of zeros"].tolist(), 1))
     components = Components(
         loadings.to_numpy(),
@@ -840,5 +835,5 @@ def print_of_coordinates(
         ("CPEV", "coord.", "PCA", "zeros"),
     )
     end = renderings.ending("fit", notes)
-    brief = Screen(title, components.lines, (sentence,), ending=end)  # the meanings are in the notes
-    return Screen(title, components.lines, (meanings, sentence), ending=end, brief=brief)
+    brief = Screen(title, components.in_any_layout, (sentence,), ending=end)  # the meanings are in the notes
+    return Screen(title, components.in_any_layout, (meanings, sentence), ending=end, brief=brief)

@@ -2,7 +2,7 @@
 
 Fields of a template are words in braces, which name the values of a fact:
 
-- ``{n}``, ``{share:.2f}``: the value, with a format of Python.
+- ``{n}``, ``{share:.2f}``: the value, with a format of Python; whole numbers as in 2,000.
 - ``{share:%.1f}``: a fraction in percent; ``{share:%1}``, ``{error:fixed3}``: a fraction in percent, or a
   number, as in tables, with so many decimals; ``{variance:plain3}``: with so many significant digits.
 - ``{n|# row|# rows}``: one of two texts, by whether the number is 1; ``#`` is the number.
@@ -17,6 +17,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
 
 from spcastat.fit.record import CENTRING, SCALING
 from spcastat.show.grid import fixed, percent, significant
@@ -151,7 +153,8 @@ def _formatted(value: Any, form: str) -> str:
         return str(_WRITERS[match[1]](value, int(match[2])))
     if form.startswith("%"):
         return format(100 * value, form[1:])
-    return format(value, form)
+    is_count = not form and isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return format(value, "," if is_count else form)
 
 
 def lines(facts: Iterable[Fact], brief: bool = False) -> Iterator[tuple[str, str]]:
@@ -245,6 +248,13 @@ _COPIES = (
     "more than such variables, and chance decides which of them draws and halves select. Leave out {count|"
     "one of them|all but one of each}{together?, or give {together}}.}"
 )
+
+#: Columns of the tables of principal variables.
+_KEPT = (
+    "In %: share reproduced without it, with the substitute{draws?; chosen in {draws|# resample|# resamples}"
+    "{normal? of normal rows}}."
+)
+_NOT_KEPT = "R2: share of the variance explained; r: correlation with the nearest kept."
 
 #: Key of a fact -> its wordings.
 TEMPLATES: dict[str, Template] = {
@@ -515,8 +525,8 @@ TEMPLATES: dict[str, Template] = {
         'nonnegative loadings,} by a search that maximised the {measure} (method "{name}").',
     ),
     "print of a fit": Template(
-        part="{loadings?Sparse loadings|{sparse?Sparse PCA|PCA}} of {data}: {k|# component|# "
-        "components}{sparse? with {cards}}"
+        part="{loadings?{in_sentence?s|S}parse loadings|{sparse?{in_sentence?s|S}parse PCA|PCA}} of {data}: "
+        "{k|# component|# components}{sparse? with {cards}}"
     ),
     "search in brief": Template(
         part="{goal?Fewest nonzero loadings found that explain {goal:%g} % of PCA's variance|Largest "
@@ -608,7 +618,7 @@ TEMPLATES: dict[str, Template] = {
     # --- principal variables
     "PCA of all": Template(
         label="PCA of all",
-        line="{share:%2} % with {k|# component|# components}; the variables kept reproduce {part:%1} % of it",
+        line="{share:%2} % with {k|# component|# components}; the variables kept: {part:%1} % of this",
     ),
     "share of variables": Template(
         label="Number",
@@ -624,18 +634,15 @@ TEMPLATES: dict[str, Template] = {
     ),
     "held-out variables": Template(
         label="Held out",
-        line="{share:%1} % (standard error {error:%1}), PCA {pca:%1} % ({folds} folds, the choice repeated "
-        "in each)",
+        line="{share:%1} % (standard error {error:%1}), PCA {pca:%1} % ({folds} folds, choice repeated)",
         methods="In {folds}-fold cross-validation, with the choice repeated in each fold, the variables "
         "reproduced {share:%1} % of the variance of held-out rows (standard error {error:%1} %), and "
         "principal components {pca:%1} %.",
     ),
     "coefficients of variables": Template(label="Coefficients", line="{text}"),
     "next variables": Template(note="Next to add: {names}."),
-    "columns of variables": Template(
-        note='In %: the share reproduced without the variable, and with "instead" in its place{draws?; the '
-        "share of {draws|# resample|# resamples} of {normal?normal rows|the rows} that chose it}."
-    ),
+    "columns of variables": Template(part=_KEPT, note=_KEPT),
+    "columns of others": Template(part=_NOT_KEPT, note=_NOT_KEPT),
     "determined variable": Template(note="{name} is determined by {others}, and adds nothing to these."),
     "variables by scores": Template(
         methods="The analysis kept {m|# variable|# variables} ({names}), chosen so that the best {k|# linear "
@@ -742,9 +749,13 @@ TEMPLATES: dict[str, Template] = {
         "that projection on the loadings reproduces; least squares, the variance that regression of the "
         "variables on the scores explains; PCA (dense), the variance that {k|the first principal component "
         "explains|the first # principal components explain}. None exceeds the next.",
-        part="Adjusted: variance of the scores, in which shared variance counts once; PEV: variance that "
-        "projection on the loadings reproduces{least_squares?; least squares: variance that regression on "
-        "the scores explains}.",
+    ),
+    "definition of adjusted": Template(
+        part="Adjusted{has_shares? (and in brackets)}: variance of scores, shared variance counted once."
+    ),
+    "definition of pev": Template(part="PEV: variance that projection on the loadings reproduces."),
+    "definition of least_squares": Template(
+        part="{short?LS|Least squares}: variance that regression on the scores explains."
     ),
     "variance of few variables": Template(
         note="{used|The variable with a loading has|The # variables with loadings have} {share:%2} % of the "
@@ -763,9 +774,7 @@ TEMPLATES: dict[str, Template] = {
         "loading}."
     ),
     "columns of components": Template(part="{heading}{correlated?; }{correlation}"),
-    "all components": Template(
-        part="{k|The component|All # components}: {measures} of {whole}{others?; {others}}."
-    ),
+    "all components": Template(part="{k|The component|Together}: {measures} of {whole}{others?; {others}}."),
     "strongly correlated scores": Template(note="Two scores have |r| = {r:.2f}: {remedy}."),
     "remedy joint": Template(part='method="joint", the default, counts only what each component adds'),
     "remedy constraint": Template(

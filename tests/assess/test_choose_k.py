@@ -85,6 +85,12 @@ def test_components_of_all_variables_count_and_minor_factors_do_not():
     assert sum(choice.k == 3 for choice in dense) >= 6
     by_pca = next(choice for choice in dense if choice._standing.prediction.counts_pca)
     assert "PCA with p loadings for each component" in " ".join(" ".join(by_pca.notes).split())
+    # of a component of noise PCA predicts next to nothing more, while sparse fits predict less than 3 of PCA
+    predicted = by_pca.table["predicted"].to_numpy()
+    assert np.abs(predicted[by_pca.k] - predicted[by_pca.k - 1]) < 0.05
+    needed = by_pca._standing.prediction.required_gain(by_pca.k + 1)
+    assert needed == pytest.approx(0.2 * (1 + 1.5))  # p loadings more have a price
+    assert f"({needed:.2g} needed)" in str(by_pca) or "would add nothing" in str(by_pca)
     minor = [sp.choose_k(minor_factors(seed, 300), scale=True, n_draws=99, kmax=5).k for seed in range(4)]
     assert minor == [3] * 4
     noisy = [sp.choose_k(noise(60, 10, seed), n_draws=99, least=0.0) for seed in range(4)]
@@ -332,7 +338,7 @@ def test_the_print_is_one_screen_and_its_summary_explains_the_columns():
     assert max(map(len, lines)) <= 80
     assert lines[0] == f"Number of components: {found.k}"
     assert "Rows look sorted or grouped" in str(found)
-    assert f"below the line over PC{found.k}" in " ".join(str(found).split())
+    assert f"below the line over the {found.k} chosen" in " ".join(str(found).split())
     assert "gain: the increase over the last number of components that counts" in " ".join(found.notes)
     assert "gain: " in found.summary().as_text()
 

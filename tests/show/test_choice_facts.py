@@ -60,7 +60,9 @@ def component_tests(**found: Any) -> Any:
         "predicting": 2,
         "by_division": [2],
         "parallel": 2,
-        "prediction": SimpleNamespace(least=0.2, counts_pca=False, close=(), by_division=(2,)),
+        "prediction": SimpleNamespace(
+            least=0.2, required_gain=lambda k: 0.2, counts_pca=False, close=(), by_division=(2,)
+        ),
         "draws": SimpleNamespace(level=0.05, most=999, is_smallest=lambda p: False),
         "noise_p_values": np.array([0.001, 0.01, 0.4, 0.5]),
     }
@@ -101,7 +103,7 @@ def test_names_of_long_lists_and_of_partitions_that_leave_variables_out():
     line = CANDIDATES.iloc[3].replace({10: 7})
     assert choice_facts.fit_name(chosen(), line) == "partition, 3 left out"
     line = pd.Series({"family": "rotated", "card": tuple(range(10, 30)), "nonzeros": 390})
-    assert choice_facts.fit_name(chosen(), line) == "cards of 10 to 29"
+    assert choice_facts.fit_name(chosen(), line) == "10 to 29 in a component"
 
 
 def test_the_sizes_of_the_groups_are_in_the_answer():
@@ -146,18 +148,24 @@ def test_remarks_on_folds_and_on_other_criteria():
 def test_a_choice_near_a_tie_is_not_firm():
     """Sparser fits within one standard error are a reason for doubt; larger ones alone are not."""
     (doubt,) = choice_facts.not_firm(chosen(alike=(1, 4)))
-    assert worded(TEMPLATES["not firm"].line, doubt.values) == "2 other fits predict as well (1 s.e.)"
+    line = worded(TEMPLATES["not firm"].line, doubt.values)
+    assert line == "2 other fits predict equally well, within one standard error"
     note = worded(TEMPLATES["not firm"].note, doubt.values)
     assert "2 other candidates, with 6 to 12, differ by at most one standard error" in note
     (doubt,) = choice_facts.not_firm(chosen(by_division=(1, 2), alike=(3,)))
     line = worded(TEMPLATES["not firm"].line, doubt.values)
-    assert line == "other folds give 6 to 8 loadings; 1 other fit predicts as well (1 s.e.)"
+    assert line == (
+        "other divisions of the rows give 6 to 8 loadings; 1 other fit predicts equally well, within one "
+        "standard error"
+    )
     assert not list(choice_facts.not_firm(chosen(alike=(3, 4))))
 
 
 def test_a_component_near_the_least_gain_is_named():
     def close(*numbers: int, divisions: tuple[int, ...] = (2,), **found: Any) -> tuple[int, ...]:
-        prediction = SimpleNamespace(least=0.2, counts_pca=False, close=numbers, by_division=divisions)
+        prediction = SimpleNamespace(
+            least=0.2, required_gain=lambda k: 0.2, counts_pca=False, close=numbers, by_division=divisions
+        )
         return choice_facts.close_components(component_tests(prediction=prediction, **found))
 
     assert close(2, 4) == (2,)
@@ -241,7 +249,9 @@ def test_a_fit_that_others_dominate_is_not_shown_beside_the_choice():
 
 
 def test_components_that_predict_together_only_are_named_in_methods():
-    tests = component_tests(prediction=SimpleNamespace(least=0.2, counts_pca=False))
+    tests = component_tests(
+        prediction=SimpleNamespace(least=0.2, required_gain=lambda k: 0.2, counts_pca=False)
+    )
     assert not facts_of(choice_facts.number_methods(tests))["methods of number"]["joint"]
     tests.table["counts"] = [False, True, False, np.nan]
     assert facts_of(choice_facts.number_methods(tests))["methods of number"]["joint"]

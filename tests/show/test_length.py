@@ -11,7 +11,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.show.name_lists import Item, List, item, items, side_by_side, words_in_lines
-from spcastat.show.renderings import LINES, WIDTH, Screen
+from spcastat.show.renderings import LINES, WIDTH, Excerpt, Screen
 
 #: Numbers of variables and of components, up to those that no screen can list.
 SIZES = [(5, 1), (5, 4), (13, 3), (13, 8), (30, 4), (30, 9), (100, 6), (100, 12), (2000, 2), (2000, 12)]
@@ -45,7 +45,7 @@ def test_a_fit_is_one_screen(p, k, long, method):
     fit = fit_of(p, k, long, method)
     text = str(fit)
     assert is_one_screen(text), text
-    assert f"{p} variables" in " ".join(text.split())
+    assert f"{p:,} variables" in " ".join(text.split())
     assert all(f"{component} " in text or f" {component}\n" in text for component in fit.components)
     assert "fit.summary()" in text
 
@@ -97,8 +97,7 @@ def test_fewer_words_are_printed_if_all_loadings_then_have_room():
     assert all(len(re.findall(rf"\d {name}\b", text)) == 1 for name in R.index)
     assert "Largest PEV found (9 of 10 starts; not all partitions compared). Every" in text
     assert "variable is in one component." in said(text)
-    # on a line of their own
-    assert "\nAll 4 components: adjusted 39.6 %, PEV 52.5 %, PCA (dense) 55.9 % of total\nvariance;" in text
+    assert "Together: adjusted 39.60 %, PEV 52.53 %, PCA (dense) 55.94 % of total variance;" in said(text)
     assert "correlation matrix of 24 variables, from 145 rows" in text
     many = str(fit_of(100, 2))
     assert "more components" not in many
@@ -119,7 +118,7 @@ def test_rows_of_variances_give_way_before_loadings_and_a_sentence_has_their_las
     assert "more" not in text
     last = fit.variance.iloc[-1]
     for label, name in (("adjusted", "adjusted"), ("PEV", "PEV"), ("PCA (dense)", "PCA")):
-        assert f"{label} {100 * last[f'cumulative {name}']:.1f} %" in said(text)
+        assert f"{label} {100 * last[f'cumulative {name}']:.2f} %" in said(text)
 
 
 def test_lists_of_loadings_are_printed_where_a_matrix_has_no_room():
@@ -146,12 +145,13 @@ def test_correlations_of_scores_are_not_under_the_heading_of_shares(p, k):
 def test_names_are_as_long_as_their_line_has_room_for():
     """Of a few loadings of each component that have room, names are not shortened more than necessary."""
     words = item("", (), [f"{letter * 12}_{letter * 12}" for letter in "abcdef"], [("0.5 ", "")] * 6, 17)
-    (line,) = words.lines(78, 1, shortest=False)
+    (line,) = words.lines(78, 1, shortest=False).lines
     assert line.endswith("and 4 more")
     assert line.startswith("0.5 aaaaaaaaaaaa_aaaaaaaaaaaa, 0.5 bbbbbbbbbbbb_bbbbbbbbbbbb,")
-    assert words.lines(10, 3, shortest=False)[-1] == "and 4 more"  # no line has room for one word
+    assert words.lines(10, 3, shortest=False).lines[-1] == "and 4 more"  # no line has room for one word
     short = words.lines(78, 1, shortest=True)
-    assert short[0].endswith("more")
+    assert short.left_out
+    assert short.lines[0].endswith("more")
 
 
 def test_one_component_has_each_number_once():
@@ -159,7 +159,7 @@ def test_one_component_has_each_number_once():
     text = str(fit_of(13, 1))
     assert "Cumulative" not in text
     assert "PEV" not in text
-    share = f"{100 * fit_of(13, 1).variance['share of total'].iloc[0]:.1f}"
+    share = f"{100 * fit_of(13, 1).variance['share of total'].iloc[0]:.2f}"
     assert text.count(share) == 1
     fit = sp.spca(rows(13), 1, 5, scale=True)
     described = fit.describe().text
@@ -207,7 +207,7 @@ def test_a_bootstrap_prints_every_interval_that_has_room():
 
 def test_a_table_has_the_order_of_the_print_of_the_fit():
     """The largest loading of each component is first, as the fit has it."""
-    fit = sp.spca(sp.datasets.load_wine(), 3, 5, scale=True, effort="quick")
+    fit = sp.spca(sp.datasets.load_wine(), 2, 5, scale=True, effort="quick")
     expected = [
         name for v in fit.loadings.to_numpy().T for name in fit.loadings.index[np.argsort(-abs(v))[:5]]
     ]
@@ -221,7 +221,7 @@ def test_names_have_the_room_that_a_line_leaves():
     names = [f"a_name_of_{letter * 13}" for letter in "abcd"]
     around = [("", " 0.5")] * 4
     variables = [item("PC1", ("1",), names, around, 14), item("PC2", ("1",), names[:2], around[:2], 14)]
-    _, first, second = items("", ("n", "words"), variables, 3, "components")
+    _, first, second = items("", ("n", "words"), variables, 3, "components").lines
     assert second.endswith("  a_name_of_aaaaaaaaaaaaa 0.5, a_name_of_bbbbbbbbbbbbb 0.5")
     assert "a_name_of_aaaaaaaaaaaaa" not in first
     assert len(first) <= WIDTH
@@ -280,23 +280,25 @@ def test_a_screen_never_has_more_lines_than_it_may():
         f"Sentence {number} is as long as a sentence may be that says much." for number in range(6)
     )
     body = [f"line {number}" for number in range(100)]
-    many = Screen("Title", lambda room: body[:room], sentences, tuple("abcdefgh"), "More: x.notes.")
+    many = Screen("Title", lambda room: Excerpt(body[:room]), sentences, tuple("abcdefgh"), "More: x.notes.")
     assert is_one_screen(many.text())
     assert "Warning: 5 more in the notes." in many.text()
-    assert Screen("Title", lambda room: []).text() == "Title"
+    assert Screen("Title", lambda room: Excerpt([])).text() == "Title"
 
 
 def test_lists_items_and_words_use_the_room_that_there_is():
     lists = [List(f"PC{c}", ("0.500",) * n, tuple(f"x{j}" for j in range(n))) for c, n in ((1, 9), (2, 4))]
-    assert len(side_by_side(lists, 10)) == 10
+    assert len(side_by_side(lists, 10).lines) == 10
     cut = side_by_side(lists, 6)
-    assert len(cut) == 6
-    assert cut[-1] == "      and 5 more"
-    assert side_by_side(lists, 3) == []
+    assert len(cut.lines) == 6
+    assert cut.lines[-1] == "      and 5 more"
+    assert cut.left_out == 5
+    assert side_by_side(lists, 3).lines == []
     rows_of_items = [Item(f"PC{c}", ("1.0",), tuple(f"word{j}" for j in range(30))) for c in range(40)]
     text = items("", ("share", "words"), rows_of_items, 12, "components")
-    assert len(text) == 12
-    assert text[-1] == "and 30 more components"
+    assert len(text.lines) == 12
+    assert text.lines[-1] == "and 30 more components"
+    assert text.components_left_out == 30
     assert words_in_lines(["aa", "bb", "cc"], 40, 1) == ["aa, bb, cc"]
     assert words_in_lines(["a" * 9] * 9, 30, 1) == ["aaaaaaaaa, and 8 more"]
 

@@ -199,7 +199,7 @@ def test_the_text_for_a_methods_section_has_no_advice(planted_rows):
     )
     text = full.describe().text
     assert "Loadings were tested by 9 permutations" in text
-    assert "Warning: scores of successive rows are correlated" in " ".join(str(choice).split())
+    assert "successive rows are correlated (r = 0.98)" in " ".join(str(choice).split())
     for advice in ("successive rows are", "give clusters", "its q", "presuppose", "()", "=True", "='"):
         assert advice not in text
 

@@ -103,7 +103,7 @@ def test_a_bound_of_many_variables_says_why_it_is_no_lower_and_names_the_data():
     fit = sp.spca(rows(40, 300), 2, 20, scale=True, method="greedy")
     bound = fit.certify(joint=True)
     assert said(bound).startswith(
-        "Bound of all components together: sparse PCA of 40 rows and 300 variables, scaled to unit variance: "
+        "Upper bound on PEV: sparse PCA of 40 rows and 300 variables, scaled to unit variance: "
         "2 components with 20 nonzero loadings each"
     )
     for text in (bound, bound.summary()):
@@ -184,7 +184,7 @@ def test_crowded_remarks_name_the_option_that_helps():
 def test_a_number_of_components_has_no_eigenvalues_of_noise_beside_another_test():
     """Parallel analysis is for comparison: its columns are in the summary, with what hides a component."""
     k_choice = sp.choose_k(many_components(), scale=True)
-    (heading,) = [line for line in str(k_choice).splitlines() if "predicts %" in line]
+    (heading,) = [line for line in str(k_choice).splitlines() if line.startswith("     predicts %")]
     assert re.split(r"  +", heading.strip())[-3:] == ["next p", "eigenvalue", "cum. %"]
     assert "earlier components stay and may hide later ones" in said(k_choice.summary())
 
@@ -236,8 +236,8 @@ def test_a_print_of_associations_has_every_component_and_explains_its_columns():
 
 def test_a_print_of_principal_variables_explains_its_coefficients():
     text = said(sp.principal_variables(many_components(), 6, scale=True))
-    assert "(root of the share by regression)" in text
-    assert "(overlap with the space of PCA, 0 to 1)" in text
+    assert "(root of the share)" in text
+    assert "(overlap with PCA, 0 to 1)" in text
     assert "22 variables not kept: fit.represented." in text
 
 
@@ -246,9 +246,9 @@ def test_a_print_of_principal_variables_names_all_that_are_kept():
     fit = sp.principal_variables(many_components(), 16)
     lines = str(fit).splitlines()
     assert len(lines) <= 25
-    assert lines[1].startswith("Keep ")
+    assert lines[2].startswith("Kept ")
     assert all(f" {name}" in said(fit).replace(",", "") for name in fit.variables.index)
-    assert "fit.variables; 12 variables not kept: fit.represented." in said(fit)
+    assert "fit.variables, and 12 not kept: fit.represented." in said(fit)
 
 
 def test_coordinates_say_how_variables_were_scaled():
@@ -286,7 +286,7 @@ def test_intervals_say_what_they_are():
     """Normal intervals, stretched to zero and cut at one: in print, notes and summary, once each."""
     fit = sp.spca(rows(), 2, 3, scale=True, method="greedy")
     boot = fit.bootstrap(40, rng=0)
-    key = "interval: normal, cut at -1 and 1, and stretched to 0 unless 97.5 % of the draws have the sign"
+    key = "interval: loading plus or minus 1.96 standard deviations of the draws; it includes 0 if fewer than"
     assert said(boot).count(key) == 1
     for text in (boot.notes, boot.summary()):
         assert (
@@ -358,7 +358,7 @@ def test_components_of_few_variables_are_told_from_bad_ones():
     last = fit.variance.iloc[-1]
     assert last["cumulative PEV"] <= used / 40 < last["cumulative PCA"]
     (row,) = (line for line in str(fit).splitlines() if line.startswith("  least squares"))
-    assert row.endswith(f"{100 * last['cumulative least squares']:.1f}")
+    assert row.endswith(f"{100 * last['cumulative least squares']:.2f}")
     assert f"The {used} variables with loadings have {100 * used / 40:.2f} % of the total variance" in said(
         fit
     )
@@ -394,7 +394,7 @@ def test_lists_of_intervals_say_what_an_interval_is():
     fit = sp.spca(table, 5, 5, scale=True, method="greedy")
     text = said(fit.bootstrap(49, rng=0))
     assert "include zero" in text  # lists
-    assert "interval: normal, cut at -1 and 1" in text
+    assert "interval: loading plus or minus 1.96 standard deviations of the draws" in text
     sparse = said(sp.sparse_loadings(table, 5, 5, scale=True, n_init=1).bootstrap(49, rng=0))
     assert "interval: percentiles of the draws; it includes zero if 2.5 % of them or more leave" in sparse
 
@@ -428,10 +428,10 @@ def test_words_are_not_broken_at_their_hyphens():
 
 def test_a_choice_for_a_matrix_names_its_criterion_and_the_rows_that_are_predicted():
     choice = sp.choose(rows().corr(), n_obs=60)
-    assert "further ones lower EBIC, the criterion, too little" in said(choice)
+    assert "further loadings lower EBIC, the criterion, too little" in said(choice)
     assert "held-out rows simulated from this matrix" in said(choice)
-    assert list(choice.alternatives)[3] == "explains"
-    assert list(sp.choose(rows(), scale=True, k=2).alternatives)[3] == "predicts"
+    assert list(choice.alternatives)[1] == "explains"
+    assert list(sp.choose(rows(), scale=True, k=2).alternatives)[1] == "predicts"
 
 
 # --- dense components -----------------------------------------------------------------------------
@@ -485,7 +485,7 @@ def test_a_print_without_room_for_zero_loadings_counts_them():
     noise = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 20)))
     boot = sp.spca(noise, 2, 9, scale=True, effort="quick").bootstrap(40)
     count = int(((boot.table["estimate"] == 0) & (boot.table["selected"] >= 0.25)).sum())
-    assert f"Only in boot.summary(): {count} zero loadings selected in at least 25 % of the draws." in said(
+    assert f"boot.summary() also has {count} zero loadings that at least 25 % of the draws selected." in said(
         boot
     )
     assert "a blank loading" not in said(boot)
