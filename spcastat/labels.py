@@ -126,6 +126,32 @@ def short_names(
     return labels
 
 
+def short_names_of_a_table(names: Sequence[Hashable], limit: int = NAME_WIDTH) -> list[str]:
+    """Return a label of at most `limit` characters for every name; all that are shortened have one form.
+
+    They keep their heads, "Percentage of…", if these tell them apart, and otherwise also the words in which
+    they differ, or their ends. Labels of several forms, as of :func:`short_names`, are the last resort.
+    """
+    texts, labels = [name_text(name) for name in names], short_names(names, limit)
+    is_short = [len(text) > limit for text in texts]
+    if all(
+        label.endswith("…") and label[0] != "…"
+        for label, shortened in zip(labels, is_short, strict=True)
+        if shortened
+    ):
+        return labels
+    ends = [shorten(text, limit) for text in texts]
+    with_heads = [
+        _with_first_letters(text, label, limit) if label[0] == "…" and shortened else label
+        for text, label, shortened in zip(texts, labels, is_short, strict=True)
+    ]
+    with_both = [
+        end if shortened and label.endswith("…") else label
+        for end, label, shortened in zip(ends, with_heads, is_short, strict=True)
+    ]
+    return next((forms for forms in (with_both, ends) if len(set(forms)) == len(set(labels))), labels)
+
+
 #: A word with the separators around it.
 WORD = re.compile(r"[\s_.\-]*[^\s_.\-]+[\s_.\-]*")
 #: Characters that are removed from the end of a shortened text.

@@ -132,8 +132,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Length of blocks of dependent rows in the order of time, for the resampling methods of `result_`. See
         :func:`spcastat.spca`.
     robust : {False, True, "cells", "rows"}
-        Whether outlying cells are replaced by less extreme values, also in `transform`, and outlying rows get
-        zero weight in `fit`; see :func:`spcastat.rows`.
+        Whether outlying cells are downweighted, also in `transform`, and outlying rows have weight zero in
+        `fit`; see :func:`spcastat.rows`.
     options : dict, optional
         Further options of the method, such as ``{"order": "best"}``; see :func:`spcastat.methods`.
 

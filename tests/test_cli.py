@@ -126,7 +126,7 @@ def test_the_command_of_the_readme():
     command = [sys.executable, "-m", "spcastat", *README_COMMAND.split()]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    printed = "All 4 components: adjusted 39.6 %, PEV 52.5 %, PCA (dense)"  # as in README
+    printed = "Together: adjusted 39.60 %, PEV 52.53 %, PCA (dense)"  # as in README
     assert printed in done.stdout
     assert printed in (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

@@ -514,7 +514,7 @@ def _warn_of_many_cells(cleaning: Cleaning, columns: pd.Index) -> None:
     ]
     pulled = whole_percent(cleaning.pulled / cleaning.known)
     warn(
-        f"{cleaning.pulled} of {cleaning.known} cells ({pulled}) were pulled in, most in "
+        f"{cleaning.pulled} of {cleaning.known} cells ({pulled}) were downweighted, most in "
         f"{', '.join(shares)} of the rows. These may be groups of values rather than outliers: see "
         "fit.robust.columns and fit.robust.plot_cells(); robust='rows' does not change cells.",
         errors.DataWarning,

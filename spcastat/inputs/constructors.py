@@ -93,10 +93,10 @@ def rows(
         The number of successive rows in a block, for resampling rows in time order by blocks. "auto" uses the
         rule of Politis and White (2004; corrected 2009) for the scores of the first two principal components.
     robust : {False, True, "cells", "rows"}
-        With True, cells far from the other cells of their column are pulled in, and rows whose scores are far
-        from the other scores have weight zero. "cells" keeps all rows, and "rows" does not change cells. The
-        user's table is not changed. At least 20 rows in memory are needed. ``fit.robust`` lists the outlying
-        cells and rows; docs/choosing_a_method.md describes the limits of the procedure.
+        With True, cells far from the other cells of their column are downweighted, and rows whose scores are
+        far from the other scores have weight zero. "cells" keeps all rows, and "rows" does not change cells.
+        The user's table is not changed. At least 20 rows in memory are needed. ``fit.robust`` lists the
+        outlying cells and rows; docs/choosing_a_method.md describes the limits of the procedure.
     center : bool or array-like of shape (p,)
         Whether to subtract the means of the columns (the default); an array gives other centres.
     blocks : mapping of name to list of labels, optional

@@ -139,7 +139,7 @@ class ComponentFit(Picklable, Shown):
     def transform(self, new: Any, *, na: hints.Missing | None = None) -> Any:
         """Return the scores of new rows, using the formula, centre and scale of the fit.
 
-        Outlying cells are pulled in first if the fit is robust; ``fit.robust.cells_of(new)`` lists them.
+        Outlying cells are downweighted first if the fit is robust; ``fit.robust.cells_of(new)`` lists them.
 
         Parameters
         ----------

@@ -41,8 +41,8 @@ MOST_PENALTIES = 1000
 
 #: The definitions of the rows of shares.
 MEANINGS = (
-    "CPEV: adjusted variance of the scores before thresholding; coordinates: the variance that the sparse "
-    "coordinates reproduce."
+    "Adjusted: variance of the scores before thresholding, shared variance counted once.",
+    "Coordinates: variance that the sparse coordinates reproduce.",
 )
 
 
@@ -367,11 +367,9 @@ class SpcoResult(Picklable, Shown):
             ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'iteration')})"),
         )
         loadings = loadings_table(self.loadings, VariableArrangement(max_rows=40), digits=digits)
-        note = (
-            f"Coordinates are scores on these loadings, soft-thresholded; the loadings are dense. {MEANINGS}"
-        )
+        meaning = "Coordinates are scores on these loadings, soft-thresholded; the loadings are dense."
         tables = (loadings, _shares_table(self.variance))
-        document = Document("Sparse principal coordinates", facts, tables, (note,))
+        document = Document("Sparse principal coordinates", facts, tables, (" ".join((meaning, *MEANINGS)),))
         return Summary(document, {"loadings": self.loadings, "variance": self.variance})
 
     def _tables(self, notebook: bool) -> Summary:
@@ -388,7 +386,7 @@ class SpcoResult(Picklable, Shown):
 def _shares_table(variance: pd.DataFrame) -> Table:
     shares = (
         ("Zeros, %", "share of zeros", ""),
-        ("CPEV", "cumulative CPEV", CUMULATIVE),
+        ("adjusted", "cumulative CPEV", CUMULATIVE),
         ("coordinates", "cumulative fit", CUMULATIVE),
         ("PCA (dense)", "cumulative PCA", CUMULATIVE),
     )
@@ -497,12 +495,11 @@ def _coordinates_document(table: pd.DataFrame, option: str) -> Document:
     for line in table.to_dict("records"):
         shares = (f"{100 * line[name]:.2f}" for name in ("cpzc", "cpev", "fit", "pca"))
         rows.append(Row(f"{line[heading]:.4g}", (f"{line['penalty']:.4g}", *shares)))
-    note = (
-        "CPZC: zero coordinates, %. CPEV: adjusted variance of the loadings, fit: variance that the sparse "
-        "coordinates reproduce, PCA: variance of the same number of dense components; all in % of the total "
-        "variance."
+    notes = (
+        "In %: zero coordinates; shares of the total variance.",
+        *MEANINGS,
+        "PCA: variance of the same number of dense components.",
     )
-    headings = ("penalty", "CPZC", "CPEV", "fit", "PCA")
-    return Document(
-        f"Path of {plural(len(table), 'fit')}", (), (Table(option, headings, tuple(rows)),), (note,)
-    )
+    headings = ("penalty", "zero", "adjusted", "coordinates", "PCA")
+    title, rows_of_fits = f"Path of {plural(len(table), 'fit')}", Table(option, headings, tuple(rows))
+    return Document(title, (), (rows_of_fits,), notes, print_notes=notes)

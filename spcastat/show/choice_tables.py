@@ -289,25 +289,18 @@ def _alternatives_table(choice: Chosen) -> Table:
 
 
 def _alternatives_in_words(choice: Chosen) -> str:
-    """Return how much the fits beside the choice keep, or else their PEV; "" without such fits."""
+    """Return what the fits beside the choice keep, as the reason of the choice says, or else their PEV."""
     texts: list[str] = []
-    share_of = _kept(choice)
     for place in choice_facts.compared(choice):
         line = choice.table.iloc[place]
         share_kept = line["relative_adjusted" if choice.by == "variance" else "kept"]
-        count = int(line["nonzeros"])
         if place != choice.selected.place:
-            share = f"{percent(share_kept, 0)} %" if texts else share_of.format(percent(share_kept, 0))
-            share = f"have PEV {percent(line['pev'], 0)} %" if np.isnan(share_kept) else share
-            texts.append(f"{plural(count, 'loading')} {share} ({fit_name(choice, line)})")
+            share = (
+                f"PEV {percent(line['pev'], 0)} %" if np.isnan(share_kept) else f"{percent(share_kept, 0)} %"
+            )
+            loadings = plural(int(line["nonzeros"]), "loading")
+            texts.append(f"{loadings} {share} ({fit_name(choice, line)})")
     return f"{', '.join(texts)}: choice.alternatives" if texts else ""
-
-
-def _kept(choice: Chosen) -> str:
-    """Return the words for a share that a fit keeps, with a pair of braces for the share."""
-    if choice.by == "variance":
-        return "reach {} % of PCA's variance"
-    return f"{'predict' if choice.predicted else 'explain'} {{}} % as much as the best fit"
 
 
 def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
@@ -349,7 +342,7 @@ def _body(layout: Body, header: list[str], may_leave_out: bool, room: int) -> Ex
     if not text.is_complete and not may_leave_out:
         return Excerpt([])
     if text.lines and not text.is_complete:
-        text = layout(room - len(header) - 2).between(below=["All loadings: choice.fit.summary()."])
+        text = layout(room - len(header) - 2).between(foot=["All loadings: choice.fit.summary()."])
     return text.under(header) if text.lines else text
 
 

@@ -212,16 +212,15 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "{past?predicted|predicts}"
     ),
     "share of most explained": Template(
-        part="{past?explained|explain} {share:%0} % of the largest share of variance that any candidate "
-        "{past?explained|explains} in "
-        "these data"
+        part="{past?explained|explain} {share:%0} % of the variance in these data that the best fit "
+        "{past?explained|explains}"
     ),
     "share of PCA": Template(part="{past?reached|reach} {share:%1} % of dense PCA's variance"),
     "not worth adding": Template(
         part="{past?no larger fit was better by {predicted?one standard error of the difference|2 in EBIC} "
         "and, for each further {groups?group|loading}, by {price:%0} % of the mean improvement per "
         "{groups?group|loading}|further {groups?groups|loadings} {predicted?improve the prediction|lower "
-        "EBIC, the criterion,} too little}"
+        "EBIC} too little}"
     ),
     "fewest that keep": Template(
         part="{past?its loadings were|they are} the fewest of the candidates {variance?with which all "

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from spcastat.arguments import flag, one_of, real_number, shown, text, whole_number
 from spcastat.errors import OptionError
-from spcastat.labels import HEADING_WIDTH, NAME_WIDTH, full_names, short_names
+from spcastat.labels import HEADING_WIDTH, NAME_WIDTH, full_names, short_names_of_a_table
 from spcastat.linalg.eigenvectors import leading
 from spcastat.reading.frames import variable_groups
 
@@ -666,7 +666,7 @@ class Layout:
             return document
         labels = dict.fromkeys(row.label for table in document.tables for row in table.rows)
         headings = dict.fromkeys(text for table in document.tables for text in table.headings)
-        return document.with_names(short(labels, NAME_WIDTH), short(headings, HEADING_WIDTH))
+        return document.with_names(*in_one_form(short(labels, NAME_WIDTH), short(headings, HEADING_WIDTH)))
 
 
 def restyled(document: Document, digits: int | None = None, decimal: str = ".") -> Document:
@@ -680,10 +680,17 @@ def restyled(document: Document, digits: int | None = None, decimal: str = ".") 
     )
 
 
+def in_one_form(
+    labels: Mapping[str, str], headings: Mapping[str, str]
+) -> tuple[dict[str, str], Mapping[str, str]]:
+    """Return short labels and headings, with the short heading of a name that is both, in this order."""
+    return {name: headings.get(name, text) for name, text in labels.items()}, headings
+
+
 def short(names: Iterable[str], limit: int) -> dict[str, str]:
     """Return a dict from names to unique short names; names that fit are not changed."""
     names = list(names)
-    return dict(zip(names, short_names(names, limit), strict=True))
+    return dict(zip(names, short_names_of_a_table(names, limit), strict=True))
 
 
 # --- variables of a table ------------------------------------------------------------------------

@@ -105,7 +105,7 @@ class Estimates:
                 return Excerpt(layout)
         end = renderings.filled(f"{self.complete}.", renderings.WIDTH).splitlines()
         lists = name_lists.side_by_side(self._lists(), room - len(end), INTERVAL_NAME_LIMITS)
-        return (lists if lists.lines else self._items(room - len(end))).between(below=end)
+        return (lists if lists.lines else self._items(room - len(end))).between(foot=end)
 
     def _table(self) -> list[str]:
         """Return rows of cells, with the component where it changes, and names at the end.
@@ -174,11 +174,11 @@ class Estimates:
         """Return a line or more for each component, with its largest loadings."""
         items = []
         for component, count, rows in self._of_components():
-            around = [(f"{' '.join(row.short_texts[0].split())} ", "") for row in rows]
-            names = [row.term for row in rows]
-            cells = (f"{count} of {len(rows)}",)
-            items.append(name_lists.item(component, cells, names, around, INTERVAL_NAME_LIMITS[-1]))
-        return name_lists.items("", (self.doubt, "largest loadings"), items, room, "components")
+            around = tuple((f"{' '.join(row.short_texts[0].split())} ", "") for row in rows)
+            names = tuple(row.term for row in rows)
+            items.append(Item(component, (f"{count} of {len(rows)}",), names, around))
+        headings, shortest = (self.doubt, "largest loadings"), INTERVAL_NAME_LIMITS[-1]
+        return name_lists.items("", headings, items, room, "components", shortest)
 
 
 def _cells(numbers: Iterable[float]) -> tuple[str, ...]:
@@ -318,7 +318,7 @@ class Frequencies:
         text = self._items(room)
         if text.is_complete:
             return text
-        return self._items(room - 1, by_share=True).between(below=["All frequencies: stability.frequency."])
+        return self._items(room - 1, by_share=True).between(foot=["All frequencies: stability.frequency."])
 
     def _items(self, room: int, by_share: bool = False) -> Excerpt:
         """Return a line or more for each component; see `_item`."""
@@ -327,8 +327,9 @@ class Frequencies:
             for number, (name, count) in enumerate(zip(self.components, self.stable, strict=True))
         ]
         headings = ("stable", "share of the fits that select")
-        key = [OTHERS_KEY] if any(word[0] == "[" for row in rows for word in row.words) else []
-        return name_lists.items("", headings, rows, room - len(key), "components").between(below=key)
+        key = [OTHERS_KEY] if any(prefix == "[" for row in rows for prefix, _ in row.around) else []
+        shortest = INTERVAL_NAME_LIMITS[-1]
+        return name_lists.items("", headings, rows, room - len(key), "components", shortest).between(foot=key)
 
     def _item(self, component: int, name: str, count: str, by_share: bool) -> Item:
         """Return the variables of a component, then, in brackets, others that are often selected.
@@ -339,12 +340,11 @@ class Frequencies:
         often = (v != 0) | (column >= resampling_facts.OFTEN)
         order = np.lexsort((v == 0, -column) if by_share else (-column, v == 0))
         places = order[often[order]]
-        around = [
+        around = tuple(
             ("", f" {share:.2f}") if in_fit else ("[", f" {share:.2f}]")
             for in_fit, share in zip(v[places] != 0, column[places].tolist(), strict=True)
-        ]
-        names = full_names(self.variables[places])
-        return name_lists.item(name, (count,), names, around, INTERVAL_NAME_LIMITS[-1])
+        )
+        return Item(name, (count,), tuple(full_names(self.variables[places])), around)
 
 
 # --- tests and split inference ---------------------------------------------------------------------
@@ -390,10 +390,10 @@ def _pairs_once(frame: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for component, of_component in frame.groupby("component", sort=False):
         if len(of_component) == 2:
-            (first, second), sign = of_component["term"], np.sign(of_component["loading"].iloc[1])
+            terms, sign = of_component["term"], np.sign(of_component["loading"].iloc[1])
             line = of_component.iloc[0]
             ends = sorted((sign * line["lower"], sign * line["upper"]))
-            term = f"{name_text(first)} with {name_text(second)}"
+            term = f"{name_text(terms.iloc[0])} with {name_text(terms.iloc[1])}"
             rows.append((component, term, sign * line["correlation"], *ends))
         else:
             columns = ["component", "term", "correlation", "lower", "upper"]

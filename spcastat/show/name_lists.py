@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from spcastat.arguments import plural
 from spcastat.show import grid
@@ -32,12 +31,15 @@ class List:
         """Return how many of the numbers have room in so many lines, if the last counts the others."""
         return len(self.numbers) if len(self.numbers) <= line_limit else line_limit - 1
 
-    def lines(self, line_limit: int, limit: int) -> list[str]:
-        """Return the heading and at most `line_limit` lines, the last of which counts what has no room."""
+    def lines(self, line_limit: int, labels: Mapping[str, str]) -> list[str]:
+        """Return the heading and at most `line_limit` lines, the last of which counts what has no room.
+
+        `labels` are the short names.
+        """
         count = self.shown_count(line_limit)
         width = max(map(len, self.numbers), default=0)
-        labels = short_labels(self.names[:count], limit)
-        lines = [f"{number:>{width}} {label}" for number, label in zip(self.numbers, labels, strict=False)]
+        rows = zip(self.numbers[:count], self.names[:count], strict=True)
+        lines = [f"{number:>{width}} {labels[name]}" for number, name in rows]
         if count < len(self.numbers):
             lines.append(f"{'':{min(width, MORE_INDENT)}} and {len(self.numbers) - count:,} more")
         return [self.heading, *lines]
@@ -51,23 +53,27 @@ def side_by_side(lists: Sequence[List], room: int, name_limits: Sequence[int] = 
     """
     longest = min(max(len(block.numbers) for block in lists), room)
     for line_limit in range(longest, min(FEWEST_LINES, longest) - 1, -1):
+        visible_names = {
+            name: None for block in lists for name in block.names[: block.shown_count(line_limit)]
+        }
+        versions: list[dict[str, str]] = []  # with shorter and shorter names
         for limit in name_limits:
-            texts = [block.lines(line_limit, limit) for block in lists]
+            versions.append(dict(zip(visible_names, short_labels([*visible_names], limit), strict=True)))
+            texts = [block.lines(line_limit, versions[-1]) for block in lists]
             if len(_bands(texts)) <= room:
-                longer = [larger for larger in name_limits if larger > limit]
                 left_out = sum(len(block.numbers) - block.shown_count(line_limit) for block in lists)
-                return Excerpt(_bands(_lengthened(texts, lists, line_limit, longer)), left_out)
+                return Excerpt(_bands(_lengthened(texts, lists, line_limit, versions)), left_out)
     return Excerpt([])
 
 
 def _lengthened(
-    texts: list[list[str]], lists: Sequence[List], line_limit: int, name_limits: Sequence[int]
+    texts: list[list[str]], lists: Sequence[List], line_limit: int, versions: Sequence[Mapping[str, str]]
 ) -> list[list[str]]:
-    """Return lists with the first of larger limits of names with which all still have as many lines."""
+    """Return each list with the first version of the names with which all still have as many lines."""
     count = len(_bands(texts))
     for place, block in enumerate(lists):
-        for limit in name_limits if texts[place] != block.lines(line_limit, WIDTH) else ():
-            longer = [*texts[:place], block.lines(line_limit, limit), *texts[place + 1 :]]
+        for labels in versions[:-1]:
+            longer = [*texts[:place], block.lines(line_limit, labels), *texts[place + 1 :]]
             if len(_bands(longer)) == count:
                 texts = longer
                 break
@@ -101,120 +107,89 @@ class Item:
     Attributes
     ----------
     label : str
-    cells, words : tuple of str
-    longer : sequence of tuple of str
-        The words with longer names, the longest first; the first that has room is shown.
+    cells, names : tuple of str
+    around : tuple of (str, str)
+        What is before and after each name in its word, such as "0.5 " and "".
     """
 
     label: str
     cells: tuple[str, ...]
-    words: tuple[str, ...]
-    longer: Sequence[tuple[str, ...]] = ()
+    names: tuple[str, ...]
+    around: tuple[tuple[str, str], ...]
 
-    def lines(self, width: int, line_limit: int, shortest: bool) -> Excerpt:
-        """Return as many words as possible in at most `line_limit` lines, with names as long as these allow.
-
-        If `shortest`, names are short even if there is room for longer ones.
-        """
-        word_count = words_with_room(self.words, width, line_limit)
-        left_out = len(self.words) - word_count
-        if shortest or not word_count:
-            return Excerpt(words_in_lines(self.words, width, line_limit), left_out)
-        versions = [*self.longer, self.words]
-        number = next(
-            i for i, words in enumerate(versions) if words_with_room(words, width, line_limit) == word_count
-        )
-        lines = [
-            next((line for line in lines if grid.display_width(line) <= width), lines[-1])
-            for lines in _same_lines(versions, versions[number], word_count, width)
+    def words(self, labels: Mapping[str, str]) -> list[str]:
+        """Return the words, with short names where there are some."""
+        return [
+            f"{prefix}{labels.get(name, name)}{suffix}"
+            for name, (prefix, suffix) in zip(self.names, self.around, strict=True)
         ]
-        return Excerpt(lines, left_out)
 
 
-#: So many words of an item may have longer names.
-MOST_LONGER = 40
-
-
-def item(
-    label: str,
-    cells: tuple[str, ...],
-    names: Sequence[str],
-    around: Sequence[tuple[str, str]],
-    shortest: int,
-) -> Item:
-    """Return an item whose words are names with a text before and after each, such as "0.5 " and "".
-
-    Names have at most `shortest` characters, or more if there is room.
-    """
-    longest = max(map(grid.display_width, names), default=0)
-    limits = [shortest]
-    if len(names) <= MOST_LONGER:
-        limits = [*range(min(LOADING_NAME_WIDTH, longest), shortest, -1), shortest]
-    versions = [
-        tuple(
-            f"{prefix}{name}{suffix}"
-            for name, (prefix, suffix) in zip(short_labels(names, limit), around, strict=True)
-        )
-        for limit in limits
-    ]
-    return Item(label, cells, versions[-1], versions[:-1])
-
-
-def items(title: str, headings: Sequence[str], rows: Sequence[Item], room: int, noun: str) -> Excerpt:
+def items(
+    title: str, headings: Sequence[str], rows: Sequence[Item], room: int, noun: str, shortest: int
+) -> Excerpt:
     """Return each row with its numbers and as many of its words as there is room for.
 
-    `noun` is the plural of what has a row, for the rows that have no room.
+    `noun` is the plural of what has a row, for the rows that have no room. Names have at most `shortest`
+    characters, or more if all words that are shown then have room.
     """
     shown_rows = rows if len(rows) + 1 <= room else rows[: max(room - 2, 1)]
     hidden = [] if len(shown_rows) == len(rows) else [f"and {len(rows) - len(shown_rows)} more {noun}"]
     *heads, last_head = headings
     head = matrix(title, heads, [(row.label, row.cells) for row in shown_rows], limit=12)
     start = max(map(grid.display_width, head)) + 2
-    for line_limit, shortest in product(
-        range(max((room - 1 - len(hidden)) // len(shown_rows), 1), 0, -1), (False, True)
-    ):
-        texts = [row.lines(WIDTH - start, line_limit, shortest) for row in shown_rows]
+    for line_limit in range(max((room - 1 - len(hidden)) // len(shown_rows), 1), 0, -1):
+        texts = _of_rows(shown_rows, WIDTH - start, line_limit, shortest)
         lines = [padded(head[0], start) + last_head]
         for line, text in zip(head[1:], texts, strict=True):
             first_line, *tail = text.lines
-            lines += [padded(line, start) + first_line, *(" " * start + more for more in tail)]
+            lines += [padded(line, start) + first_line, *(" " * start + continued for continued in tail)]
         if len(lines) + len(hidden) <= room:
             break
     left_out = sum(text.left_out for text in texts)
     return Excerpt([*lines, *hidden], left_out, len(rows) - len(shown_rows))
 
 
-def words_in_lines(words: Sequence[str], width: int, line_limit: int) -> list[str]:
+def _of_rows(rows: Sequence[Item], width: int, line_limit: int, shortest: int) -> list[Excerpt]:
+    """Return the words of each row, with the longest names with which as many have room as with short."""
+    word_limit = line_limit * width // 2  # with more words in a row, some have no room
+    names = list(dict.fromkeys(name for row in rows for name in row.names[:word_limit]))
+    longest = max(map(grid.display_width, names), default=0)
+
+    def texts(limit: int) -> list[Excerpt]:
+        labels = dict(zip(names, short_labels(names, limit), strict=True))
+        return [words_in_lines(row.words(labels), width, line_limit) for row in rows]
+
+    with_short = texts(shortest)
+    left_out = [text.left_out for text in with_short]
+    limits = range(min(LOADING_NAME_WIDTH, longest), shortest, -1)
+    longer = (
+        longer_texts
+        for longer_texts in map(texts, limits)
+        if [text.left_out for text in longer_texts] == left_out
+    )
+    return next(longer, with_short)
+
+
+def words_in_lines(words: Sequence[str], width: int, line_limit: int) -> Excerpt:
     """Return words separated by commas in at most `line_limit` lines; the last counts words without room."""
-    count = words_with_room(words, width, line_limit)
-    return _first_words(words, count, width) if count else [plural(len(words), "variable")]
-
-
-def words_with_room(words: Sequence[str], width: int, line_limit: int) -> int:
-    """Return how many words have room in at most `line_limit` lines, if the last counts the others."""
-    counts = range(min(len(words), line_limit * width), 0, -1)
-    return next((count for count in counts if len(_first_words(words, count, width)) <= line_limit), 0)
+    for count in range(min(len(words), line_limit * width), 0, -1):
+        lines = _first_words(words, count, width)
+        if len(lines) <= line_limit and all(grid.display_width(line) <= width for line in lines):
+            return Excerpt(lines, len(words) - count)
+    return Excerpt([plural(len(words), "variable")], len(words))
 
 
 def _first_words(words: Sequence[str], count: int, width: int) -> list[str]:
     """Return lines with the first `count` words, and a count of the others."""
-    return [lines[0] for lines in _same_lines([words], words, count, width)]
-
-
-def _same_lines(
-    versions: Sequence[Sequence[str]], words: Sequence[str], count: int, width: int
-) -> Iterator[list[str]]:
-    """Yield each line with the first `count` words in every version, with the line breaks of one of these."""
-    tail = [] if count == len(words) else [f"and {len(words) - count} more"]
-    pieces = [[*(f"{word}," for word in version[:count]), *tail] for version in (words, *versions)]
+    tail = [] if count == len(words) else [f"and {len(words) - count:,} more"]
+    pieces = [*(f"{word}," for word in words[:count]), *tail]
     if not tail:
-        pieces = [[*texts[:-1], texts[-1].removesuffix(",")] for texts in pieces]
-    start, used = 0, 0
-    for place, text in enumerate(pieces[0]):
-        size = grid.display_width(text)
-        if place > start and used + 1 + size > width:
-            yield [" ".join(texts[start:place]) for texts in pieces[1:]]
-            start, used = place, size
+        pieces[-1] = pieces[-1].removesuffix(",")
+    lines = [pieces[0]]
+    for piece in pieces[1:]:
+        if grid.display_width(f"{lines[-1]} {piece}") <= width:
+            lines[-1] += f" {piece}"
         else:
-            used += size + (place > start)
-    yield [" ".join(texts[start:]) for texts in pieces[1:]]
+            lines.append(piece)
+    return lines

@@ -59,8 +59,10 @@ DECIMALS, MOST_ROWS = 2, 60
 REPORTED_ROWS = 12
 #: Coefficients of Cadima and Jolliffe (2001), and what they are.
 COEFFICIENTS = {"RM": "root of the share", "GCD": "overlap with PCA, 0 to 1"}
+#: Columns that only some choices have.
+OWN_COLUMNS = ("cost", "frequency")
 #: So many rows of a table at least are shown, and so many left out if any are.
-FEWEST_ROWS = 3
+LEAST_SHOWN = 3
 
 
 def summarise(state: FitState, digits: int = DECIMALS, max_rows: int = MOST_ROWS) -> Summary:
@@ -98,19 +100,23 @@ def print_of(state: FitState, about: Sequence[str]) -> Screen:
     facts_of_header = list(header(state))
     shorter = [one_fact for one_fact in facts_of_header if one_fact.key != "coefficients of variables"]
     cautions, end = tuple(warnings(note_facts.copies(state))), ending("fit", about)
-    remarks = tuple(notes(_remarks(state)))
-    own, others = map(part, definitions(state))
-    keys = (own, *[others] * bool(len(represented)))
+    width = cell_name_width(full_names(selection.index), 2 + sum(name in selection for name in OWN_COLUMNS))
+    remarks = tuple(notes(_remarks(state, width)))
+    of_kept, of_represented = map(part, definitions(state))
+    keys = (of_kept, *[of_represented] * bool(len(represented)))
+
+    kept_lines = _lines_of(_kept_rows(selection, len(selection), names, width))
 
     def in_tables(head: list[str], room: int) -> Excerpt:
-        kept = _lines_of(_kept_rows(selection, len(selection), names))
-        remaining = room - len(head) - 1 - len(kept)
-        others = _others_in(represented, remaining, names)
-        return others.between(kept).under(head) if others.lines or not len(represented) else others
+        other_rows = _others_in(represented, room - len(head) - 1 - len(kept_lines), names, width)
+        return (
+            other_rows.between(kept_lines).under(head)
+            if other_rows.lines or not len(represented)
+            else other_rows
+        )
 
     def kept_only(room: int) -> Excerpt:
-        kept = _lines_of(_kept_rows(selection, len(selection), names))
-        text = Excerpt([*kept, f"{plural(len(represented), 'variable')} not kept: fit.represented."])
+        text = Excerpt([*kept_lines, f"{plural(len(represented), 'variable')} not kept: fit.represented."])
         text = replace(text, left_out=len(represented)).under(header_lines(lines(facts_of_header)))
         return text if len(text.lines) <= room else Excerpt([])
 
@@ -123,13 +129,15 @@ def print_of(state: FitState, about: Sequence[str]) -> Screen:
         return Excerpt(text, len(labels) - number + len(represented))
 
     pointer = f"All variables: fit.variables, and {len(represented):,} not kept: fit.represented."
-    full, brief = (partial(in_tables, header_lines(lines(one))) for one in (facts_of_header, shorter))
+    full, brief = (
+        partial(in_tables, header_lines(lines(header_facts))) for header_facts in (facts_of_header, shorter)
+    )
     title = _title(state)
     return in_turn(
         [
             Screen(title, full, (*keys, *remarks), cautions, end),
             Screen(title, brief, (*keys, *remarks), cautions, end),
-            Screen(title, kept_only, (own, *remarks), cautions, end),
+            Screen(title, kept_only, (of_kept, *remarks), cautions, end),
             Screen(title, in_names, (pointer, *remarks), cautions, end),
         ]
     )
@@ -140,14 +148,14 @@ def _lines_of(table: Table) -> list[str]:
     return render_tables(Document("", tables=(table,)), WIDTH)
 
 
-def _others_in(represented: pd.DataFrame, room: int, names: list[str]) -> Excerpt:
+def _others_in(represented: pd.DataFrame, room: int, names: list[str], width: int) -> Excerpt:
     """Return the table of the variables not kept below a blank line; no lines if so many are too few."""
     count, row_limit = len(represented), room - TABLE_LINES
-    if not count or (row_limit < count and row_limit <= FEWEST_ROWS):
+    if not count or (row_limit < count and row_limit <= LEAST_SHOWN):
         return Excerpt([])
     # with fewer rows than there are, one of them is the row of dots
-    row_limit = count if row_limit >= count else min(row_limit, count - FEWEST_ROWS + 1)
-    table = _represented_rows(represented, row_limit, names)
+    row_limit = count if row_limit >= count else min(row_limit, count - LEAST_SHOWN + 1)
+    table = _represented_rows(represented, row_limit, names, width)
     assert table is not None
     return Excerpt(["", *_lines_of(table)], count - row_limit + (row_limit < count))
 
@@ -212,8 +220,8 @@ def _coefficients(about: PrincipalSet) -> str:
 def definitions(state: FitState) -> tuple[Fact, Fact]:
     """Return what the columns of the two tables are."""
     about = set_of(state)
-    own = fact("columns of variables", draws=about.draws, normal=about.is_normal)
-    return own, fact("columns of others")
+    of_kept = fact("columns of variables", draws=about.draws, normal=about.is_normal)
+    return of_kept, fact("columns of others")
 
 
 def _notes(state: FitState) -> Iterator[Fact]:
@@ -221,14 +229,14 @@ def _notes(state: FitState) -> Iterator[Fact]:
     yield from definitions(state)
 
 
-def _remarks(state: FitState) -> Iterator[Fact]:
-    """Yield the variables to add next, and those that others determine."""
+def _remarks(state: FitState, width: int = NAME_WIDTH) -> Iterator[Fact]:
+    """Yield the variables to add next, in at most `width` characters, and those that others determine."""
     about = set_of(state)
     columns = full_names(state.spec.columns)
     if len(about.further):
-        names = short(_all_names(kept_table(state), represented_table(state)), NAME_WIDTH)
+        names = short(_all_names(kept_table(state), represented_table(state)), width)
         additions = [
-            f"{names.get(name) or short_name(name)} ({percent(share)})"
+            f"{names.get(name) or short_name(name, width)} ({percent(share)})"
             for name, share in zip(
                 full_names(labels_of(state, about.further)), about.with_further, strict=True
             )
@@ -251,10 +259,11 @@ def _all_names(selection: pd.DataFrame, represented: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(full_names(names)))
 
 
-def _kept_rows(selection: pd.DataFrame, limit: int, names: list[str]) -> Table:
+def _kept_rows(selection: pd.DataFrame, limit: int, names: list[str], width: int = 0) -> Table:
+    """Return the table of variables kept; with a `width`, all names have it at most, and not only cells."""
     has_frequency, has_cost = "frequency" in selection, "cost" in selection
     labels = full_names(selection.index[:limit])
-    in_cells = short(names, cell_name_width(labels, 2 + has_cost + has_frequency))
+    in_cells = short(names, width or cell_name_width(labels, 2 + has_cost + has_frequency))
     rows = []
     for label, (_, row) in zip(labels, selection.iloc[:limit].iterrows(), strict=True):
         substitute = row["instead"]
@@ -265,8 +274,8 @@ def _kept_rows(selection: pd.DataFrame, limit: int, names: list[str]) -> Table:
         ]
         cells += [f"{row['cost']:g}"] if has_cost else []
         cells += [percent(row["frequency"], 0)] if has_frequency else []
-        rows.append(Row(label, tuple(cells)))
-    headings = ["share without", "best substitute", "share with it"]
+        rows.append(Row(in_cells[label] if width else label, tuple(cells)))
+    headings = ["without", "substitute", "with it"]
     headings += ["cost"] * has_cost + ["chosen"] * has_frequency
     align = "rlr" + "r" * has_cost + "r" * has_frequency
     hidden = len(selection) - limit
@@ -274,7 +283,10 @@ def _kept_rows(selection: pd.DataFrame, limit: int, names: list[str]) -> Table:
     return Table("Kept", tuple(headings), tuple(rows), align, hidden_note)
 
 
-def _represented_rows(represented: pd.DataFrame, limit: int, names: list[str]) -> Table | None:
+def _represented_rows(
+    represented: pd.DataFrame, limit: int, names: list[str], width: int = 0
+) -> Table | None:
+    """Return the table of the other variables; see :func:`_kept_rows`."""
     if not len(represented):
         return None
     count = len(represented)
@@ -283,7 +295,7 @@ def _represented_rows(represented: pd.DataFrame, limit: int, names: list[str]) -
         head = (limit - 1) - (limit - 1) // 2
         places = [*range(head), -1, *range(count - (limit - 1 - head), count)]
     labels = full_names(represented.index[[i for i in places if i >= 0]])
-    in_cells = short(names, cell_name_width(labels, 2))
+    in_cells = short(names, width or cell_name_width(labels, 2))
     rows = []
     for i in places:
         if i < 0:
@@ -291,7 +303,8 @@ def _represented_rows(represented: pd.DataFrame, limit: int, names: list[str]) -
             continue
         R2, by, r = represented.iloc[i][["R2", "most_by", "r"]]
         cells = (fixed(R2, 2), in_cells[name_text(by)], fixed(r, 2))
-        rows.append(Row(name_text(represented.index[i]), cells))
+        label = name_text(represented.index[i])
+        rows.append(Row(in_cells[label] if width else label, cells))
     return Table("Not kept", ("R2", "nearest kept", "r"), tuple(rows), "rlr")
 
 

@@ -78,8 +78,12 @@ def _encodable(document: grid.Document, layout: grid.Layout, encoding: str | Non
         headings = {text: None for table in document.tables for text in table.headings}
         lines = {text: "\n".join(grid.wrapped(text, HEADING_WIDTH, grid.display_width)) for text in headings}
         return replace(document.with_names({}, lines), key=document.key)
-    names = _too_long(document, layout.width, everywhere=layout.full_names is False)
-    document = document.with_names(*(fitting(*limits) for limits in names))
+    long_labels, long_headings = _too_long(document, layout.width, everywhere=layout.full_names is False)
+    (labels, limit), short_headings = long_labels, fitting(*long_headings)
+    labels |= {
+        row.label: None for table in document.tables for row in table.rows if row.label in short_headings
+    }
+    document = document.with_names(*grid.in_one_form(fitting(labels, limit), short_headings))
     if layout.full_names is not False and len(document.key) > KEYED:
         sentence = "Long names are shortened; full_names=True or a larger width shows them in full."
         return replace(document, key=(), notes=(*document.notes, sentence))
@@ -295,9 +299,9 @@ class Excerpt:
         """Whether there are lines, and nothing is left out."""
         return bool(self.lines) and not self.left_out and not self.components_left_out
 
-    def between(self, above: Sequence[str] = (), below: Sequence[str] = ()) -> Excerpt:
+    def between(self, head: Sequence[str] = (), foot: Sequence[str] = ()) -> Excerpt:
         """Return the same with lines above and below."""
-        return replace(self, lines=[*above, *self.lines, *below])
+        return replace(self, lines=[*head, *self.lines, *foot])
 
     def under(self, head: Sequence[str]) -> Excerpt:
         """Return the same under other lines and a blank one."""
@@ -385,8 +389,8 @@ class Screen:
 
 def in_turn(screens: Sequence[Screen]) -> Screen:
     """Return the first of several prints of a result, each with the next one as its brief one."""
-    *others, screen = screens
-    for longer in reversed(others):
+    *longer_screens, screen = screens
+    for longer in reversed(longer_screens):
         screen = replace(longer, brief=screen)
     return screen
 
@@ -515,11 +519,11 @@ def screen_of(document: grid.Document, end: str, tables: str = "") -> Screen:
 
     `tables` is where to find rows and columns without room, such as "path.summary()".
     """
-    header = [f"{label}: {text}" for label, text in document.facts[:MOST_FACTS]]
+    header = header_lines(document.facts[:MOST_FACTS])
     warnings = tuple(text[0].lower() + text[1:] for text in document.alerts)
 
     def body(room: int) -> Excerpt:
-        head = [*_lines(header, None), *[""] * bool(header and document.tables)]
+        head = [*header, *[""] * bool(header and document.tables)]
         return first_tables(document.tables, room - len(head), tables).between(head)
 
     return Screen(document.heading, body, document.print_notes, warnings, end)

@@ -177,7 +177,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="p: {repeats|# split|# splits} combined (Meinshausen, Meier and Bühlmann, 2009); the "
         "probability of any p of .05 or less is at most .05 if no variable is correlated with the others. "
         "Intervals are from the first split.",
-        part="summary() has p-values, which combine {repeats|# split|# splits}.",
+        part="split.summary() has p-values, which combine {repeats|# split|# splits}.",
     ),
     # --- tests of loadings
     "tests of loadings": Template(

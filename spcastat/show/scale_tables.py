@@ -55,19 +55,20 @@ def print_of_scales(document: Document, items: pd.DataFrame) -> Screen:
     header_sentences = [f"{label}: {text}." for label, text in document.facts]
     rows = []
     for component, of_scale in items.groupby("component", sort=False):
-        around = [
+        around = tuple(
             (f"{_cell(r_rest, 2)} {'-' if key == '-' else ''}", "")
             for key, r_rest in zip(of_scale["key"], of_scale["r_rest"], strict=True)
-        ]
-        names, limit = full_names(of_scale["term"]), name_lists.NAME_LIMITS[-1]
-        rows.append(name_lists.item(name_text(component), (), names, around, limit))
+        )
+        names = tuple(full_names(of_scale["term"]))
+        rows.append(name_lists.Item(name_text(component), (), names, around))
 
     def body(room: int) -> Excerpt:
         table = renderings.render_tables(reliability, renderings.WIDTH)
         if len(table) + 2 + len(rows) > room:
             return renderings.first_tables(reliability.tables, room, "")
         heading = ("correlation of each variable with the sum of the others",)
-        return name_lists.items("", heading, rows, room - len(table) - 1, "scales").under(table)
+        shortest = name_lists.NAME_LIMITS[-1]
+        return name_lists.items("", heading, rows, room - len(table) - 1, "scales", shortest).under(table)
 
     end = renderings.ending("scales", document.sentences)
     return Screen(document.heading, body, (*header_sentences, *document.notes[::2]), ending=end)

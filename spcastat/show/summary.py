@@ -40,7 +40,7 @@ from spcastat.show.grid import (
     percents,
     restyled,
 )
-from spcastat.show.name_lists import List
+from spcastat.show.name_lists import NAME_LIMITS, Item, List
 from spcastat.show.renderings import Excerpt, Screen, Summary
 from spcastat.show.resampling_facts import FDR
 from spcastat.show.resampling_tables import LOADING_ROWS, summary_table
@@ -536,25 +536,30 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     components, alerts = _components(state, variance, largest), tuple(warnings(cautions))
     about = (*map(part, facts.constraint(state)), *_results(state), *_rules(header))
     few_variables = map(part, facts.variance_of_few(state, variance))
-    found = (*_without_loadings(state, state.V), part(facts.how_found(record)), *few_variables, *about)
+    search_sentences = (
+        *_without_loadings(state, state.V),
+        part(facts.how_found(record)),
+        *few_variables,
+        *about,
+    )
     found_in_brief = (part(facts.found_in_brief(record)), *about)
     totals = components.totals()
     versions: list[tuple[Components, tuple[str, ...], tuple[str, ...]]] = [
-        (components, (), found),
+        (components, (), search_sentences),
         (components, (), found_in_brief),
     ]
     if record.k <= MOST_LISTS:
         versions.append((components.without_rows(), (totals,), found_in_brief))
     end = renderings.ending("fit", notes)
     screens = []
-    for version, above, below in versions:
+    for version, totals_above, about_search in versions:
         for body in (version.as_matrix, version.as_lists):
             measures = facts.definitions(state, variance, has_shares=body == version.as_lists)
             defined = tuple(map(part, measures))
-            screens.append(Screen(title, body, (*above, *defined, *below), alerts, end))
+            screens.append(Screen(title, body, (*totals_above, *defined, *about_search), alerts, end))
     defined = tuple(map(part, facts.definitions(state, variance, has_shares=False)))
-    for below in (found, found_in_brief):
-        screens.append(Screen(title, components.as_rows, (*defined, *below), alerts, end))
+    for about_search in (search_sentences, found_in_brief):
+        screens.append(Screen(title, components.as_rows, (*defined, *about_search), alerts, end))
     return renderings.in_turn(screens)
 
 
@@ -664,7 +669,7 @@ class Components:
     def _lists_above(self, table: list[str], room: int) -> Excerpt:
         """Return lists side by side above a table; no lines if they have no room."""
         lists = name_lists.side_by_side(self._lists(), room - len(table) - bool(table))
-        return lists.between(below=[*[""] * bool(table), *table]) if lists.lines else lists
+        return lists.between(foot=[*[""] * bool(table), *table]) if lists.lines else lists
 
     def _matrix(self) -> list[str]:
         """Return the matrix of loadings, sorted by component, with blanks for zeros, above the other rows."""
@@ -674,7 +679,7 @@ class Components:
             for j, name in zip(order.tolist(), full_names(self.variables[order]), strict=True)
         ]
         headings = full_names(self.names)
-        for limit in (renderings.WIDTH, *name_lists.NAME_LIMITS):
+        for limit in (renderings.WIDTH, *NAME_LIMITS):
             heading_below = self.heading if self.lower_rows else ""
             text = renderings.matrix(
                 "Loadings", headings, rows, heading_below, self.lower_rows, self.final_rows, limit
@@ -707,8 +712,7 @@ class Components:
         cells = zip(*columns, strict=True) if columns else [()] * len(self.names)
         rows = []
         for name, line, (numbers, names) in zip(full_names(self.names), cells, self._ordered(), strict=True):
-            around = [(f"{number} ", "") for number in numbers]
-            rows.append(name_lists.item(name, line, names, around, name_lists.NAME_LIMITS[-1]))
+            rows.append(Item(name, line, names, tuple((f"{number} ", "") for number in numbers)))
         is_correlated = CORRELATION_LABEL in self.short
         about = fact(
             "columns of components",
@@ -718,7 +722,8 @@ class Components:
         )
         heading = [part(about)] if self.lower_rows else []
         headings = (*self.short, "loadings")
-        return name_lists.items("", headings, rows, room - len(heading), "components").between(heading)
+        text = name_lists.items("", headings, rows, room - len(heading), "components", NAME_LIMITS[-1])
+        return text.between(heading)
 
 
 def loadings_only(state: FitState) -> Components:
@@ -812,7 +817,7 @@ def print_of_coordinates(
     title: str,
     loadings: pd.DataFrame,
     variance: pd.DataFrame,
-    meanings: str,
+    meanings: Sequence[str],
     sentence: str,
     notes: Sequence[str],
 ) -> Screen:
@@ -820,7 +825,7 @@ def print_of_coordinates(
     shares = np.diff(variance["cumulative CPEV"], prepend=0.0).tolist()
     lower_rows: list[Line] = [
         (label, percents(variance[name].tolist(), 2, shares))
-        for label, name in (("CPEV", "cumulative CPEV"), ("coordinates", "cumulative fit"))
+        for label, name in (("adjusted", "cumulative CPEV"), ("coordinates", "cumulative fit"))
     ]
     lower_rows.append(("PCA (dense)", percents(variance["cumulative PCA"].tolist(), 2, shares)))
     zeros: Line = ("Zero coordinates, %", percents(variance["share of zeros"].tolist(), 1))
@@ -832,8 +837,7 @@ def print_of_coordinates(
         CUMULATIVE,
         lower_rows,
         [zeros],
-        ("CPEV", "coord.", "PCA", "zeros"),
+        ("adjusted", "coord.", "PCA", "zeros"),
     )
     end = renderings.ending("fit", notes)
-    brief = Screen(title, components.in_any_layout, (sentence,), ending=end)  # the meanings are in the notes
-    return Screen(title, components.in_any_layout, (meanings, sentence), ending=end, brief=brief)
+    return Screen(title, components.in_any_layout, (*meanings, sentence), ending=end)

@@ -250,11 +250,11 @@ _COPIES = (
 )
 
 #: Columns of the tables of principal variables.
-_KEPT = (
+_COLUMNS_OF_KEPT = (
     "In %: share reproduced without it, with the substitute{draws?; chosen in {draws|# resample|# resamples}"
     "{normal? of normal rows}}."
 )
-_NOT_KEPT = "R2: share of the variance explained; r: correlation with the nearest kept."
+_COLUMNS_OF_OTHERS = "R2: share of the variance explained; r: correlation with the nearest kept."
 
 #: Key of a fact -> its wordings.
 TEMPLATES: dict[str, Template] = {
@@ -353,15 +353,14 @@ TEMPLATES: dict[str, Template] = {
         label="Robust",
         line="{cells}{rows?; {rows}}{bent?; {bent} of {judged|# column|# columns} judged after a power "
         "transformation}{plain?; left as given, since they have few values or many of them are equal: "
-        "{plain_names}}{often?; more than 10 % of the cells are pulled in, which may be groups of values: "
+        "{plain_names}}{often?; more than 10 % of the cells are downweighted, which may be groups of values: "
         "{often}}",
         part="Robust: {cells}{rows?; {rows}}{plain?; not cleaned: {plain_names}}{loadings?| (fit.robust)}.",
         warning="{grouped?more than half of the rows are far from the others, so none was left out.}",
     ),
     "cells pulled in": Template(
         part="{outlying?{outlying} of {known|# cell|# cells}{kept? of the rows kept}{share? ({share:.1f} %)} "
-        "pulled in{emptied?, "
-        "{emptied} of them to the middle}|no outlying cell}"
+        "downweighted{emptied?, {emptied} of them replaced by the centre of the column}|no outlying cell}"
     ),
     "nothing outlying": Template(part="no outlying cell or row"),
     "cells as they are": Template(part="cells as they are"),
@@ -376,9 +375,9 @@ TEMPLATES: dict[str, Template] = {
         "to be downweighted by wrapping} (Raymaekers and Rousseeuw, 2021), with "
         "locations and scales by the univariate minimum covariance determinant (Rousseeuw and Leroy, 1987). "
         "{outlying?Of {known|# value|# values}, {outlying}{share? ({share:.1f} %)} {outlying|was|were} "
-        "beyond {bend:g} robust standard deviations and pulled in{emptied?, {emptied} of them, beyond "
-        "{end:g}, to the middle of their variable}|None of {known|# value|# values} was beyond {bend:g} "
-        "robust standard deviations, so none was changed}.",
+        "beyond {bend:g} robust standard deviations and downweighted{emptied?, {emptied} of them, beyond "
+        "{end:g}, replaced by the centre of their variable}|None of {known|# value|# values} was beyond "
+        "{bend:g} robust standard deviations, so none was changed}.",
         cites=("raymaekers2021", "rousseeuw1987"),
     ),
     "skewed columns": Template(
@@ -395,7 +394,7 @@ TEMPLATES: dict[str, Template] = {
     "of cleaned data": Template(
         methods="Loadings and variances were computed from the {cells?cleaned data|other rows}.",
         note="All variances and shares of variance are those of the {cells?cleaned data, in which outlying "
-        "cells are pulled in{rows? and outlying rows left out}|rows kept}; the data as given have other "
+        "cells are downweighted{rows? and outlying rows left out}|rows kept}; the data as given have other "
         "variances.",
     ),
     "total variance": Template(
@@ -531,7 +530,7 @@ TEMPLATES: dict[str, Template] = {
     "search in brief": Template(
         part="{goal?Fewest nonzero loadings found that explain {goal:%g} % of PCA's variance|Largest "
         "{measure} found}{proven? (proven)|{starts? ({hits} of {starts} {fits?fits|starts}{searched?, among "
-        "{searched} of {p|# variable|# variables}}{partitions?; not all partitions compared})}}."
+        "{searched} of {p|# variable|# variables}}{partitions?; not all partitions})}}."
     ),
     "method in brief": Template(
         part='Method "{name}" ({compared?largest {measure} found on every choice of supports|{advice}}).'
@@ -590,8 +589,8 @@ TEMPLATES: dict[str, Template] = {
         methods="The search was restricted to {number} of the {p|# variable|# variables}."
     ),
     "starts": Template(
-        methods="These loadings were reached from {hits} of {starts|# start|# starts}{several? and by "
-        "{agreeing} of {chains|# search|# searches}}."
+        methods="The search was repeated from {starts|# starting value|# starting values}, of which {hits} "
+        "led to these loadings{several?, and so did {agreeing} of {chains|# search|# searches}}."
     ),
     "settled": Template(
         methods="No single {groups?move of a variable|exchange of a nonzero with a zero loading} improved "
@@ -641,8 +640,8 @@ TEMPLATES: dict[str, Template] = {
     ),
     "coefficients of variables": Template(label="Coefficients", line="{text}"),
     "next variables": Template(note="Next to add: {names}."),
-    "columns of variables": Template(part=_KEPT, note=_KEPT),
-    "columns of others": Template(part=_NOT_KEPT, note=_NOT_KEPT),
+    "columns of variables": Template(part=_COLUMNS_OF_KEPT, note=_COLUMNS_OF_KEPT),
+    "columns of others": Template(part=_COLUMNS_OF_OTHERS, note=_COLUMNS_OF_OTHERS),
     "determined variable": Template(note="{name} is determined by {others}, and adds nothing to these."),
     "variables by scores": Template(
         methods="The analysis kept {m|# variable|# variables} ({names}), chosen so that the best {k|# linear "
@@ -751,9 +750,9 @@ TEMPLATES: dict[str, Template] = {
         "explains|the first # principal components explain}. None exceeds the next.",
     ),
     "definition of adjusted": Template(
-        part="Adjusted{has_shares? (and in brackets)}: variance of scores, shared variance counted once."
+        part="Adjusted{has_shares? (in brackets)}: variance of scores, shared variance counted once."
     ),
-    "definition of pev": Template(part="PEV: variance that projection on the loadings reproduces."),
+    "definition of pev": Template(part="PEV: variance projected on the loadings."),
     "definition of least_squares": Template(
         part="{short?LS|Least squares}: variance that regression on the scores explains."
     ),
@@ -770,8 +769,8 @@ TEMPLATES: dict[str, Template] = {
         "(dense): the variance that as many principal components explain."
     ),
     "variables without loadings": Template(
-        part="{names?Without loadings: {names}|{number:,} of {p:,} {columns?columns|variables} have no "
-        "loading}."
+        part="{names?Without loadings: {names}|{number:,} of {p:,} {columns?columns|variables} "
+        "{number|has|have} no loading}."
     ),
     "columns of components": Template(part="{heading}{correlated?; }{correlation}"),
     "all components": Template(part="{k|The component|Together}: {measures} of {whole}{others?; {others}}."),

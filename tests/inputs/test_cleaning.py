@@ -458,7 +458,7 @@ def test_replaced_cells_are_left_out_by_moments_and_by_rows_alike(monkeypatch):
     X, _ = planted(rng)
     bad = rng.random(X.shape) < 0.1
     X[bad] = 15.0 * rng.standard_normal(bad.sum())
-    warnings.filterwarnings("ignore", message=".*were pulled in", category=DataWarning)
+    warnings.filterwarnings("ignore", message=".*were downweighted", category=DataWarning)
     monkeypatch.setattr(prediction, "divisions", lambda p: 2)
     tables = []
     for variables in (prediction.SETS.decomposed_variables, 0):
@@ -588,12 +588,15 @@ def test_what_is_not_outlying_is_not_counted():
     X = np.random.default_rng(0).uniform(-1, 1, size=(150, 45))
     clean = sp.spca(X, 1, 3, robust=True, effort="quick")
     assert "Robust: no outlying cell or row (fit.robust)." in " ".join(str(clean).split())
-    assert "None of 6750 values was beyond" in str(clean.describe())
+    assert "None of 6,750 values was beyond" in str(clean.describe())
     X[3, 4] = 90.0
     one = sp.spca(X, 1, 3, robust="cells", effort="quick")
     text = " ".join(str(one).split())
-    assert "Robust: 1 of 6750 cells pulled in, 1 of them to the middle; all rows kept" in text
-    assert "Of 6750 values, 1 was beyond" in str(one.describe())
+    assert (
+        "Robust: 1 of 6,750 cells downweighted, 1 of them replaced by the centre of the column; all rows kept"
+        in text
+    )
+    assert "Of 6,750 values, 1 was beyond" in str(one.describe())
 
 
 def test_prints_and_describes(fit):
@@ -602,7 +605,7 @@ def test_prints_and_describes(fit):
     share = 100 * len(cells) / (178 * 13)
     emptied = (cells["z"].abs() >= 5).sum()
     assert (
-        f"Robust: {len(cells)} of 2314 cells ({share:.1f} %) pulled in, {emptied} of them to the middle"
+        f"Robust: {len(cells)} of 2,314 cells ({share:.1f} %) downweighted, {emptied} of them replaced"
         in text
     )
     assert "no row left out" in text
@@ -786,10 +789,10 @@ def test_warnings_of_few_rows_and_of_groups():
 def test_warning_of_cells_in_groups():
     """A fifth of the values of three columns is zero, as where a constituent is absent; 14 % of the cells."""
     X = pd.DataFrame(planted(np.random.default_rng(20), p=8)[0]).add_prefix("part ") + 12
-    warnings.filterwarnings("always", message=".*were pulled in", category=DataWarning)
+    warnings.filterwarnings("always", message=".*were downweighted", category=DataWarning)
     X.iloc[:20, :3] = 0.0
     X.iloc[20:45, 3:5] = 30.0
-    words = r"cells \(1\d %\) were pulled in, most in part 3 2[56] %, part 4 25 %"
+    words = r"cells \(1\d %\) were downweighted, most in part 3 2[56] %, part 4 25 %"
     with pytest.warns(DataWarning, match=words):
         sp.spca(X, 2, card=4, robust=True, **QUICK)
     with warnings.catch_warnings():
@@ -799,7 +802,7 @@ def test_warning_of_cells_in_groups():
 
 def test_rows_whose_cells_are_all_replaced_are_not_called_equal():
     """Rows moved by 25 in every column are equal when their cells are pulled to the middles, not as given."""
-    warnings.filterwarnings("ignore", message=".*were pulled in", category=DataWarning)
+    warnings.filterwarnings("ignore", message=".*were downweighted", category=DataWarning)
     X, _ = planted(np.random.default_rng(0), sd=(4, 3))
     moved = X + 25.0 * (np.arange(100) < 8)[:, None]
     choice = sp.choose(moved, k=2, cards=[4], robust="cells", rng=0)

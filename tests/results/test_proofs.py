@@ -241,7 +241,7 @@ def test_single_components_are_certified_where_nothing_is_maximised_jointly(R):
     greedy = sp.spca_cov(R, 2, 4, method="greedy").certify()
     one = sp.spca_cov(R, 1, 4, objective="pev", effort="quick").certify()
     for proof in (greedy, one):
-        assert str(proof.summary()).startswith("Bound of each component")
+        assert str(proof.summary()).startswith("Upper bound on the variance of each component")
         assert "upper_bound" in proof.table
         assert "measure" not in proof.table
     assert one.table["gap"].item() <= 1e-6  # the search for single components proves to 1e-9

@@ -455,7 +455,11 @@ def test_a_path_is_fits_of_the_same_call(three):
     assert by_penalty.table["cpzc"].item() == pytest.approx(0.6, abs=1 / 60)
     drawn = path.plot().lines[0]
     np.testing.assert_allclose(drawn.get_ydata(), 100 * path.table["cpev"])
-    assert "CPZC" in path.as_text()
+    assert "In %: zero coordinates" in path.as_text()
     printed = " ".join(str(fit.summary()).split())
-    for part in ("Zhang (2011)", "of the coordinates (CPZC)", "CPEV: adjusted variance of the scores"):
+    for part in (
+        "Zhang (2011)",
+        "of the coordinates (CPZC)",
+        "Adjusted: variance of the scores before thresholding",
+    ):
         assert part in printed

@@ -484,7 +484,7 @@ def test_choose_finds_planted_supports_under_a_constraint(name):
     assert np.abs(products(S, V, name)).max() < 1e-10
     call = sp.spca(X, 2, card=choice.card, scale=True, constraint=name)
     assert np.array_equal(V, call.loadings.to_numpy())
-    calls = [*choice.alternatives["call"], str(choice.fit.call)]
+    calls = [*choice.table.loc[choice.alternatives.index, "call"], str(choice.fit.call)]
     assert all(f"constraint='{name}'" in text for text in calls)
     # the smallest candidates are those that always have uncorrelated scores
     smallest = [min(card) if isinstance(card, tuple) else card for card in choice.table["card"]]

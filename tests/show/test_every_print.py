@@ -119,7 +119,7 @@ def test_a_choice_with_every_caution_is_one_screen():
     k_choice = sp.choose_k(expression())
     lines = str(k_choice).splitlines()
     assert "Rows look sorted or grouped" in str(k_choice)
-    assert "18 of 62 rows" in str(k_choice)
+    assert "18 large rows of 62 were shrunk" in str(k_choice)
     assert "next p: test against noise" in " ".join(lines)
     assert len(lines) <= LINES
     assert sum(line.startswith("     predicts %") for line in lines) == 1

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.show.name_lists import Item, List, item, items, side_by_side, words_in_lines
+from spcastat.show.name_lists import Item, List, items, side_by_side, words_in_lines
 from spcastat.show.renderings import LINES, WIDTH, Excerpt, Screen
 
 #: Numbers of variables and of components, up to those that no screen can list.
@@ -95,7 +95,7 @@ def test_fewer_words_are_printed_if_all_loadings_then_have_room():
     assert is_one_screen(text)
     assert "more" not in text
     assert all(len(re.findall(rf"\d {name}\b", text)) == 1 for name in R.index)
-    assert "Largest PEV found (9 of 10 starts; not all partitions compared). Every" in text
+    assert "Largest PEV found (9 of 10 starts; not all partitions). Every" in said(text)
     assert "variable is in one component." in said(text)
     assert "Together: adjusted 39.60 %, PEV 52.53 %, PCA (dense) 55.94 % of total variance;" in said(text)
     assert "correlation matrix of 24 variables, from 145 rows" in text
@@ -142,16 +142,15 @@ def test_correlations_of_scores_are_not_under_the_heading_of_shares(p, k):
     assert re.search(r"(?m)^Largest score \|r\|  ", text)
 
 
-def test_names_are_as_long_as_their_line_has_room_for():
-    """Of a few loadings of each component that have room, names are not shortened more than necessary."""
-    words = item("", (), [f"{letter * 12}_{letter * 12}" for letter in "abcdef"], [("0.5 ", "")] * 6, 17)
-    (line,) = words.lines(78, 1, shortest=False).lines
-    assert line.endswith("and 4 more")
-    assert line.startswith("0.5 aaaaaaaaaaaa_aaaaaaaaaaaa, 0.5 bbbbbbbbbbbb_bbbbbbbbbbbb,")
-    assert words.lines(10, 3, shortest=False).lines[-1] == "and 4 more"  # no line has room for one word
-    short = words.lines(78, 1, shortest=True)
-    assert short.left_out
-    assert short.lines[0].endswith("more")
+def test_names_are_as_long_as_all_lines_have_room_for():
+    """Names are cut in one way, and no more than the words that are shown with the shortest names need."""
+    names = tuple(f"{letter * 12}_{letter * 12}" for letter in "abcdef")
+    row = Item("PC1", (), names, (("0.5 ", ""),) * 6)
+    _, line = items("", ("words",), [row], 2, "components", 17).lines
+    assert line == f"PC1  0.5 {names[0]}, 0.5 {names[1]}, and 4 more"
+    _, *lines = items("", ("words",), [row], 7, "components", 17).lines
+    assert " ".join(text.strip() for text in lines) == "PC1  " + ", ".join(f"0.5 {name}" for name in names)
+    assert words_in_lines([f"0.5 {name}" for name in names], 10, 3) == Excerpt(["6 variables"], 6)
 
 
 def test_one_component_has_each_number_once():
@@ -216,15 +215,24 @@ def test_a_table_has_the_order_of_the_print_of_the_fit():
     assert [line.split()[-1] for line in lines] == expected
 
 
-def test_names_have_the_room_that_a_line_leaves():
-    """Only the line that has no room for its names has shorter ones."""
-    names = [f"a_name_of_{letter * 13}" for letter in "abcd"]
-    around = [("", " 0.5")] * 4
-    variables = [item("PC1", ("1",), names, around, 14), item("PC2", ("1",), names[:2], around[:2], 14)]
-    _, first, second = items("", ("n", "words"), variables, 3, "components").lines
-    assert second.endswith("  a_name_of_aaaaaaaaaaaaa 0.5, a_name_of_bbbbbbbbbbbbb 0.5")
-    assert "a_name_of_aaaaaaaaaaaaa" not in first
-    assert len(first) <= WIDTH
+def test_a_variable_has_one_short_name_in_a_table():
+    """In lists, rows and headings of a table; all names that are cut have their heads, or heads and ends."""
+    names = [f"{fruit} that grew in {place}" for place in ("Paris", "Rome") for fruit in ("apples", "pears")]
+    around = (("", " 0.5"),) * 4
+    rows_of_items = [Item("PC1", (), tuple(names), around), Item("PC2", (), tuple(names[:2]), around[:2])]
+    _, *texts = items("", ("words",), rows_of_items, 3, "components", 14).lines
+    printed = {word for text in texts for word in re.split(r" 0\.5(?:, |$)", text[5:]) if "..." in word}
+    assert len(printed) == 3  # the fourth has no room
+    lists = [List(f"PC{c}", ("0.5",) * 4, tuple(names)) for c in range(3)]
+    found = re.findall(r"0\.5 (\S.*?)(?=  |$)", "\n".join(side_by_side(lists, 5, (14,)).lines), re.MULTILINE)
+    assert len(set(found)) == 4
+    assert all("..." in name[1:-3] for name in found)
+    long_names = [*(f"fit with {count} variables" for count in ("four", "six")), "dense principal components"]
+    fits = [sp.spca(rows(13), 2, card, scale=True, method="greedy") for card in (4, 6, 13)]
+    printed = str(sp.compare(dict(zip(long_names, fits, strict=True))))
+    (heading,) = re.findall(r"(?m)^Fit  +(.*)$", printed)
+    cut = [name for name in re.split(r"  +", heading) if "..." in name]
+    assert len({name.endswith("...") for name in cut}) <= 1
 
 
 def test_a_dense_bootstrap_is_a_matrix_with_intervals():
@@ -286,6 +294,19 @@ def test_a_screen_never_has_more_lines_than_it_may():
     assert Screen("Title", lambda room: Excerpt([])).text() == "Title"
 
 
+def test_names_of_variables_do_not_change_the_layout():
+    """Variables called "and 3 more", "..." or "and 2 more components" hide nothing."""
+    table = rows(12)
+    odd = ["and 3 more", "...", "and 2 more components", "and 5 more"]
+    renamed = table.set_axis([*odd, *table.columns[4:]], axis=1)
+    usual = [f"{j}{'x' * (len(name) - 1)}" for j, name in enumerate(odd)]
+    plain = table.set_axis([*usual, *table.columns[4:]], axis=1)
+    prints = [sp.spca(data, 3, 4, scale=True, method="greedy") for data in (renamed, plain)]
+    for make in (lambda fit: fit, lambda fit: fit.bootstrap(40, rng=0), lambda fit: fit.stability(5, rng=0)):
+        odd_text, plain_text = (str(make(fit)) for fit in prints)
+        assert len(odd_text.splitlines()) == len(plain_text.splitlines())
+
+
 def test_lists_items_and_words_use_the_room_that_there_is():
     lists = [List(f"PC{c}", ("0.500",) * n, tuple(f"x{j}" for j in range(n))) for c, n in ((1, 9), (2, 4))]
     assert len(side_by_side(lists, 10).lines) == 10
@@ -294,13 +315,14 @@ def test_lists_items_and_words_use_the_room_that_there_is():
     assert cut.lines[-1] == "      and 5 more"
     assert cut.left_out == 5
     assert side_by_side(lists, 3).lines == []
-    rows_of_items = [Item(f"PC{c}", ("1.0",), tuple(f"word{j}" for j in range(30))) for c in range(40)]
-    text = items("", ("share", "words"), rows_of_items, 12, "components")
+    words = tuple(f"word{j}" for j in range(30))
+    rows_of_items = [Item(f"PC{c}", ("1.0",), words, (("", ""),) * 30) for c in range(40)]
+    text = items("", ("share", "words"), rows_of_items, 12, "components", 17)
     assert len(text.lines) == 12
     assert text.lines[-1] == "and 30 more components"
     assert text.components_left_out == 30
-    assert words_in_lines(["aa", "bb", "cc"], 40, 1) == ["aa, bb, cc"]
-    assert words_in_lines(["a" * 9] * 9, 30, 1) == ["aaaaaaaaa, and 8 more"]
+    assert words_in_lines(["aa", "bb", "cc"], 40, 1) == Excerpt(["aa, bb, cc"])
+    assert words_in_lines(["a" * 9] * 9, 30, 1) == Excerpt(["aaaaaaaaa, and 8 more"], 8)
 
 
 def test_notes_are_full_sentences_and_each_stands_once():

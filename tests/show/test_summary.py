@@ -128,7 +128,7 @@ def test_of_a_correlation_matrix():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"card": 4}, "These loadings were reached from"),
+        ({"card": 4}, "starting values, of which"),
         ({"variance": 0.8}, "They were the sparsest of"),
         ({"card": 13}, "It was proven that no other loadings with these cardinalities are better."),
         ({"disjoint": True}, "partition"),

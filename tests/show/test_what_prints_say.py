@@ -70,7 +70,7 @@ def test_comparisons_paths_and_proofs_of_robust_fits_say_so_too():
     assert "% of variance of the cleaned data" in said(sp.spca(table, 1, 3, scale=True, robust=True))
     path = sp.spca_path(table, 2, cards=[2, 3], scale=True, method="greedy", robust=True)
     assert "% of the variance of the cleaned data" in said(path)
-    assert "Robust: " in said(path)
+    assert "Robust " in said(path)
     bound = sp.spca(table, 2, 3, scale=True, method="greedy", robust=True).certify(joint=True, max_nodes=1)
     if "Proven optimal" not in str(bound):
         assert "% of the variance of the cleaned data" in said(bound)
@@ -148,8 +148,8 @@ def test_remarks_of_a_choice_are_shortened_before_components_are_hidden():
     assert "..." not in text
     assert all(f"PC{j + 1} " in text for j in range(k_choice.k + 1))
     assert "Near copies may raise k" in text
-    assert "shrunk to predict and to test k" in text
-    assert "next p: test against noise after removing the earlier components." in said(text)
+    assert "24 large rows of 200 were shrunk" in said(text)
+    assert "next p: test against noise without the earlier components." in said(text)
     assert "each predicts the other" in said(k_choice.notes)
 
 
@@ -344,7 +344,7 @@ def test_measures_of_variance_are_defined_and_none_exceeds_the_next():
         assert all(np.diff(shares) > -1e-12)
         assert "PEV is the variance that projection on the loadings reproduces" in said(fit.notes)
     text = said(sp.spca(table.iloc[:, :6], 2, 3, scale=True, method="greedy"))
-    assert "PEV: variance that projection on the loadings reproduces." in text
+    assert "PEV: variance projected on the loadings." in text
     one = said(sp.spca(table, 1, 3, scale=True, method="greedy").notes)
     assert "PEV, which is equal for one component, is" in one
 
@@ -428,7 +428,7 @@ def test_words_are_not_broken_at_their_hyphens():
 
 def test_a_choice_for_a_matrix_names_its_criterion_and_the_rows_that_are_predicted():
     choice = sp.choose(rows().corr(), n_obs=60)
-    assert "further loadings lower EBIC, the criterion, too little" in said(choice)
+    assert "further loadings lower EBIC too little" in said(choice)
     assert "held-out rows simulated from this matrix" in said(choice)
     assert list(choice.alternatives)[1] == "explains"
     assert list(sp.choose(rows(), scale=True, k=2).alternatives)[1] == "predicts"
@@ -489,3 +489,57 @@ def test_a_print_without_room_for_zero_loadings_counts_them():
         boot
     )
     assert "a blank loading" not in said(boot)
+
+
+# --- numbers that readers compare -------------------------------------------------------------------
+
+
+def test_printed_shares_are_differences_of_printed_cumulative_shares():
+    """Shares in brackets have a digit less than the cumulative ones, of which they are differences."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 4)).repeat(5, axis=1) + rng.normal(size=(60, 20))
+        text = str(sp.spca(X, 4, 5, scale=True, method="greedy"))
+        shares = [float(share) for share in re.findall(r"PC\d \((\d+\.\d) %\)", text)]
+        (line,) = re.findall(r"(?m)^  adjusted +(.*)$", text)
+        cumulative = [float(share) for share in line.split()]
+        assert len(shares) == 4
+        assert np.abs(np.diff(cumulative, prepend=0.0) - shares).max() <= 0.05 + 0.01 + 1e-9
+
+
+def test_printed_differences_of_held_out_errors_are_those_of_the_printed_errors():
+    fits = {str(card): sp.spca(rows(), 2, card, scale=True, method="greedy") for card in (1, 2, 3)}
+    table = sp.compare(fits, held_out=True).as_text()
+    errors, excess = (
+        [float(cell) for cell in re.findall(rf"(?m)^  {label} +(.*)$", table)[0].split()]
+        for label in ("Error", "Above the smallest")
+    )
+    assert np.round(np.array(errors) - min(errors), 4).tolist() == excess
+
+
+def test_two_variables_have_one_correlation_in_split_inference():
+    """Of each with the score of the other: up to its sign the correlation between the two."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 80))
+    data = pd.DataFrame(
+        {"a": x, "b": -x + 0.5 * rng.normal(size=80), "c": y, "d": y + 0.3 * rng.normal(size=80)}
+    )
+    split = sp.spca(data, 2, 2, scale=True).split_inference(19, rng=0)
+    text = str(split)
+    found = {pair: float(r) for r, pair in re.findall(r"(-?0\.\d{3}) +\[.*?\]  (\w with \w)", text)}
+    assert {tuple(sorted((pair[0], pair[-1]))) for pair in found} == {("a", "b"), ("c", "d")}
+    assert sum("[" in line for line in text.splitlines()) == 2
+    for pair, r in found.items():
+        assert np.sign(r) == np.sign(data[pair[0]].corr(data[pair[-1]]))
+        assert r == pytest.approx(data[pair[0]].corr(data[pair[-1]]), abs=0.1)  # in half of the rows
+
+
+def test_alternatives_are_readable_with_the_default_options_of_pandas():
+    """In 80 columns, without columns or texts that are cut."""
+    choice = sp.choose(many_components(), k=8, scale=True, repeats=1)
+    with pd.option_context("display.width", 80, "display.max_columns", 0, "display.max_colwidth", 50):
+        printed = repr(choice.alternatives)
+    assert "..." not in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    for name in ("nonzeros", "predicts", "kept", "card", "disjoint"):
+        assert printed.splitlines()[0].count(name) == 1
