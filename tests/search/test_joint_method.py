@@ -280,7 +280,7 @@ def test_more_columns_than_a_covariance_matrix_is_held_for():
     wide[:, 4:8] += 3.0 * rng.standard_normal((30, 1))
     fit = sp.spca(wide, 2, 4, method="joint")
     assert [np.flatnonzero(v).tolist() for v in fit.loadings.to_numpy().T] == [[0, 1, 2, 3], [4, 5, 6, 7]]
-    assert "of 3100 variables" in " ".join(str(fit).split())
+    assert "of 3,100 variables" in " ".join(str(fit).split())
     chunks = [wide[:15], wide[15:]]
     for objective in ("adjusted", "pev"):
         passes, whole = (sp.spca(rows, 2, 4, objective=objective) for rows in (chunks, wide))

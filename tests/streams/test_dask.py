@@ -125,7 +125,7 @@ def test_a_fit_is_that_in_memory(client, X, options):
     assert np.abs(fit.loadings.to_numpy() - expected.loadings.to_numpy()).max() < CLOSE
     np.testing.assert_allclose(fit.variance.to_numpy(), expected.variance.to_numpy(), rtol=CLOSE)
     assert list(fit.loadings.index) == NAMES
-    assert "30000 rows and 12 variables (dask data frame)" in str(fit)
+    assert "30,000 rows and 12 variables (dask data frame)" in str(fit)
 
 
 def test_weights_are_those_in_memory(client, X, w):
@@ -369,7 +369,7 @@ def test_errors_name_the_partition(client, scheduler):
         return df.rename(columns={"v3": "strange"}) if part == 2 else df
 
     cases = [
-        (hole, MissingValuesError, "12 missing values in 1 of 3000 rows"),
+        (hole, MissingValuesError, "12 missing values in 1 of 3,000 rows"),
         (text, ColumnTypeError, "'v3'"),
     ]
     cases += [(column, DataError, "lacks 'v3' and has in addition 'strange'")]

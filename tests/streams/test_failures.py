@@ -342,7 +342,7 @@ def test_another_number_of_rows_is_reported(walk, tmp_path):
     source = Source(pieces(X))
     fit = sp.spca(source, 2, 3, method="bcd-l0")
     source.chunks = pieces(X[:-1])
-    message = "The function Source gave 4000 rows at first and 3999 rows when it was read again"
+    message = "The function Source gave 4,000 rows at first and 3,999 rows when it was read again"
     with pytest.raises(DataError, match=message):
         walk(fit, tmp_path)
     assert not list(tmp_path.iterdir())  # no file with some of the scores
