@@ -284,7 +284,7 @@ def _real_tables(data: Path | None) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def real(call: Call) -> Table:
     """Return what a robust fit loses of the raw adjusted variance of real tables."""
-    columns = ("rows x variables", "lost, % of the total", "cells pulled in %", "rows left out")
+    columns = ("rows x variables", "lost, % of the total", "cells downweighted %", "rows left out")
     head = ["data", *columns, "CPU time, plain = 1", "warns"]
     table = Table("Real tables, columns scaled, three components of four: raw adjusted variance lost", head)
     for name, X in _real_tables(call.data):

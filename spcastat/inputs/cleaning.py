@@ -1,7 +1,7 @@
-"""Robust cleaning: outlying cells of each column are pulled in, and rows with far scores have weight zero.
+"""Robust cleaning: outlying cells of each column are downweighted, and rows with far scores have weight zero.
 
 Cells are judged as in :mod:`spcastat.linalg.wrapping`. Rows are judged by their scores on principal
-components of the rows with cells pulled in, rotated by varimax, with the number of components of the fit. A
+components of the rows with cells downweighted, rotated by varimax, with the number of components of the fit. A
 row with a far score is an outlier unless the scores predict its cells as well as the cells of other rows
 (good leverage), as in ROSPCA: Hubert, Reynkens, Schmitt and Verdonck (2016), Sparse PCA for high-dimensional
 data with outliers, Technometrics 58. Residuals are from the regression of the cells on the scores.
@@ -66,8 +66,8 @@ class OutlierTuning:
         Smallest number of rows, and smallest number without a warning: locations and scales are computed from
         half of the rows.
     group : float
-        If a larger share of the rows is left out, or of the cells pulled in, these may be groups rather than
-        outliers. In clean real tables 1.6 to 6.9 % of the cells are pulled in; in a table of glass fragments
+        If a larger share of the rows is left out, or of the cells downweighted, these may be groups rather than
+        outliers. In clean real tables 1.6 to 6.9 % of the cells are downweighted; in a table of glass fragments
         of six kinds, 13.7 %.
     named_columns : int
         Number of columns that a warning names.
@@ -99,7 +99,7 @@ class Cleaner:
     Attributes
     ----------
     cells, rows : bool
-        Whether cells are pulled in, and whether rows are left out.
+        Whether cells are downweighted, and whether rows are left out.
     components : int or None
         Number of components used to judge rows; None uses the number of variances above the mean.
     divisor : bool or ndarray of shape (p,)
@@ -243,7 +243,7 @@ class Cleaning:
     values, z : ndarray of shape (m,)
         The values of these cells in the data, and their standardised values.
     cells, rows : bool
-        Whether cells are pulled in, and whether rows are left out.
+        Whether cells are downweighted, and whether rows are left out.
     components : int
         Number of components used to judge rows.
     known : int
@@ -278,7 +278,7 @@ class Cleaning:
         return self.places[(np.abs(self.z) >= END) & self.cells]
 
     def cleaned(self, X: np.ndarray) -> np.ndarray:
-        """Return rows with outlying cells pulled in; the same array if there are none."""
+        """Return rows with outlying cells downweighted; the same array if there are none."""
         return self.wrapping.cleaned(X) if self.cells else X
 
     def weights_of(self, weights: np.ndarray | None) -> np.ndarray | None:

@@ -321,7 +321,7 @@ class Data(Explained, ABC):
     def noise(
         self, seed: int, cells: int, unit: float, terms: np.ndarray | None, pull: bool = True
     ) -> tuple[Noise, PulledIn | None]:
-        """Return the simulation of noise, and the rows after large rows were pulled in.
+        """Return the simulation of noise, and the rows after large rows were shrunk.
 
         Parameters
         ----------
@@ -334,7 +334,7 @@ class Data(Explained, ABC):
         terms : ndarray of int, shape (p,), or None
             Columns with equal numbers keep their correlations.
         pull : bool
-            Whether large rows are pulled in; only dense rows in memory that were centred at their means are.
+            Whether large rows are shrunk; only dense rows in memory that were centred at their means are.
         """
 
     @abstractmethod

@@ -11,7 +11,7 @@ would exceed noise.
 
 With strong components, a single row at 8 standard deviations has an eigenvalue near the eigenvalues of the
 components. Sign flips preserve the norms of rows, so noise also has this eigenvalue, and no component exceeds
-it. Large rows are therefore pulled in towards the median, as in spherical principal components: Locantore et
+it. Large rows are therefore shrunk towards the median, as in spherical principal components: Locantore et
 al. (1999), "Robust principal component analysis for functional data", Test 8.
 """
 
@@ -371,9 +371,9 @@ class RowSizeTuning:
     Attributes
     ----------
     largest : float
-        Rows are pulled in to this multiple of the median size.
+        Rows are shrunk to this multiple of the median size.
     far : float
-        Rows are pulled in only if the size of a row exceeds this multiple of the median size, so that for
+        Rows are shrunk only if the size of a row exceeds this multiple of the median size, so that for
         ordinary data the eigenvalues equal the eigenvalues of a fit.
     least_mad : float
         A median absolute deviation below this share of the standard deviation is replaced by the standard
@@ -390,7 +390,7 @@ ROW_SIZES = RowSizeTuning()
 
 @dataclass(frozen=True, eq=False)
 class PulledIn:
-    """Rows after large rows were pulled in.
+    """Rows after large rows were shrunk.
 
     Attributes
     ----------
@@ -398,11 +398,11 @@ class PulledIn:
         The rows, centred again and scaled to the original sums of squares of the variables; NaN for missing
         values.
     pulled : int
-        Number of rows pulled in; a row of weight 2 counts as two rows.
+        Number of rows shrunk; a row of weight 2 counts as two rows.
     far : ndarray of int
         Rows of more than `RowSizeTuning.far` times the median size, in decreasing order of their shares.
     shares : ndarray
-        Shares of these rows in the total variance, before they were pulled in.
+        Shares of these rows in the total variance, before they were shrunk.
     """
 
     Z: np.ndarray
@@ -510,7 +510,7 @@ def noise_of(
     Columns with equal numbers in `terms` keep their correlations; with None, columns are flipped
     independently.
 
-    For dense rows that were centred at their means, large rows are pulled in, and the result is also
+    For dense rows that were centred at their means, large rows are shrunk, and the result is also
     returned. The data of the operator are divided by `unit`, a power of two, to avoid overflow and underflow
     of squared covariances.
     """

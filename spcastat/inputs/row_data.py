@@ -106,7 +106,7 @@ class RowData(Data):
         For a part of the rows of an analysis, the scale of columns that do not vary in this part; None raises
         an error for such columns.
     robust : {False, True, "cells", "rows"}
-        Whether outlying cells are pulled in, and outlying rows have weight zero.
+        Whether outlying cells are downweighted, and outlying rows have weight zero.
     components : int or None
         The number of components used to judge rows, if it is known.
     """

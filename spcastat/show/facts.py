@@ -265,7 +265,7 @@ def robust(state: FitState, cleaning: Cleaning) -> Fact:
     )
 
 
-def _cells(cleaning: Cleaning, key: str = "cells pulled in") -> Fact:
+def _cells(cleaning: Cleaning, key: str = "cells downweighted") -> Fact:
     """Return the fact about outlying cells, with their share in percent, None if it rounds to zero."""
     share = 100.0 * cleaning.pulled / max(cleaning.known, 1)
     return fact(

@@ -358,7 +358,7 @@ TEMPLATES: dict[str, Template] = {
         part="Robust: {cells}{rows?; {rows}}{plain?; not cleaned: {plain_names}}{loadings?| (fit.robust)}.",
         warning="{grouped?more than half of the rows are far from the others, so none was left out.}",
     ),
-    "cells pulled in": Template(
+    "cells downweighted": Template(
         part="{outlying?{outlying} of {known|# cell|# cells}{kept? of the rows kept}{share? ({share:.1f} %)} "
         "downweighted{emptied?, {emptied} of them replaced by the centre of the column}|no outlying cell}"
     ),

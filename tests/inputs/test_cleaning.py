@@ -235,7 +235,7 @@ def test_the_bend_counts_a_row_of_weight_two_twice():
 def test_a_robust_fit_of_clean_normal_rows_is_nearly_the_plain_one():
     """Weak components, scores of standard deviation 1.2 and 1 beside noise of 1.
 
-    With cells pulled in from 2.5 on, 10 of these 12 fits had the supports of the plain fit.
+    With cells downweighted from 2.5 on, 10 of these 12 fits had the supports of the plain fit.
     """
     same = 0
     for seed in range(12):
@@ -440,10 +440,10 @@ def test_choose_k_is_not_moved_by_bad_cells():
 
 
 def test_folds_have_the_cleaned_rows_as_they_are():
-    """Far rows have no weight with robust=True, so that the others are not pulled in once more."""
+    """Far rows have no weight with robust=True, so that the others are not shrunk once more."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((100, 6))
-    X[:5] *= 4  # rows that are pulled in without robust=
+    X[:5] *= 4  # rows that are shrunk without robust=
     for robust in (True, "rows"):
         data = sp.rows(X, robust=robust)
         kept = data.cleaning.kept
@@ -491,7 +491,7 @@ def test_scores_of_new_rows_are_those_of_the_fit(wine, fit):
     chunks = pd.concat(list(fit.transform([wine[:90], wine[90:]])))
     assert chunks.to_numpy() == pytest.approx(fit.scores.to_numpy(), abs=1e-12)
     plain = (wine - wine.mean()) / wine.std() @ fit.loadings
-    assert abs(fit.scores.iloc[5]).max() < abs(plain.iloc[5]).max() / 2  # its bad cell is pulled in
+    assert abs(fit.scores.iloc[5]).max() < abs(plain.iloc[5]).max() / 2  # its bad cell is downweighted
     assert fit.diagnostics()["Q"].idxmax() == "wine 6"  # and shows in the distances
     rows = fit.diagnostics().drop(columns=["T2", "Q"])
     pd.testing.assert_frame_equal(rows, fit.robust.rows)
