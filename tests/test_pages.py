@@ -58,9 +58,11 @@ def test_no_page_shows_progress_or_objects():
 
 
 def test_no_page_shows_the_markup_it_is_written_in():
-    """Fences, directives and roles of Markdown and reStructuredText that were not understood stand in the text."""
+    """Fences, directives and roles of Markdown and reStructuredText that were not understood."""
     code = re.compile(r"(?s)<(pre|code|script|style)\b.*?</\1>")
-    markup = re.compile(r":::|```|\{[a-z-]+\}`|\{grid|^\.\. [a-z-]+::|:(?:ref|doc|func|class|meth):", re.MULTILINE)
+    markup = re.compile(
+        r":::|```|\{[a-z-]+\}`|\{grid|^\.\. [a-z-]+::|:(?:ref|doc|func|class|meth):", re.MULTILINE
+    )
     for path in html_files():
         text = re.sub(r"<[^>]*>", "", code.sub("", path.read_text(encoding="utf-8")))
         assert markup.findall(text) == [], path.name

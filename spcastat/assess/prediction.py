@@ -167,7 +167,7 @@ class Prediction:
     def _counted(self, errors: Errors, dense: Errors | None) -> tuple[int, list[_Addition]]:
         """Return the number of components, and the comparison of every number with the last one that counts.
 
-        The comparison is PCA's where PCA predicts more beyond its price; PCA counts only right after this one.
+        It is PCA's where PCA predicts more beyond its price; PCA counts only right after this one.
         """
         last_number, reference, density, additions = 0, errors.of_means, 0, list[_Addition]()
         for k in range(1, errors.press.shape[2] + 1):

@@ -1,10 +1,10 @@
 """Robust cleaning: outlying cells of each column are downweighted, and rows with far scores have weight zero.
 
 Cells are judged as in :mod:`spcastat.linalg.wrapping`. Rows are judged by their scores on principal
-components of the rows with cells downweighted, rotated by varimax, with the number of components of the fit. A
-row with a far score is an outlier unless the scores predict its cells as well as the cells of other rows
-(good leverage), as in ROSPCA: Hubert, Reynkens, Schmitt and Verdonck (2016), Sparse PCA for high-dimensional
-data with outliers, Technometrics 58. Residuals are from the regression of the cells on the scores.
+components of the rows with downweighted cells, rotated by varimax, with the number of components of the
+fit. A row with a far score is an outlier unless the scores predict its cells as well as the cells of other
+rows (good leverage), as in ROSPCA: Hubert, Reynkens, Schmitt and Verdonck (2016), Sparse PCA for
+high-dimensional data with outliers, Technometrics 58. Residuals are from the regression of the cells on the scores.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class OutlierTuning:
         Smallest number of rows, and smallest number without a warning: locations and scales are computed from
         half of the rows.
     group : float
-        If a larger share of the rows is left out, or of the cells downweighted, these may be groups rather than
-        outliers. In clean real tables 1.6 to 6.9 % of the cells are downweighted; in a table of glass fragments
-        of six kinds, 13.7 %.
+        If a larger share of the rows is left out, or of the cells downweighted, these may be groups rather
+        than outliers. In clean real tables 1.6 to 6.9 % of the cells are downweighted; in a table of glass
+        fragments of six kinds, 13.7 %.
     named_columns : int
         Number of columns that a warning names.
     components : int

@@ -25,9 +25,9 @@ NARROWER_FONTS = 10
 BOLD = 1.12
 #: Lines of a name in the margins of a biplot; how far the second is indented, in font sizes.
 NAME_LINES, NAME_INDENT = 2, 1.0
-#: Where a text may be broken: after spaces and underscores, but not before the "%" of a number, after "%:" and
-#: "×", beside "=", "≤" and "≥", or before a last number of one or two digits; and after hyphens and "…" before a
-#: word.
+#: Where a text may be broken: after spaces and underscores, but not before the "%" of a number, after "%:"
+#: and "×", beside "=", "≤" and "≥", or before a last number of one or two digits; and after hyphens and "…"
+#: before a word.
 BREAK = re.compile(r"(?<=[\s_])(?<![=×≤≥] )(?<!%: )(?![\s_=≤≥]|%(?!:)|\d\d?$)|(?<=[-…])(?=[^\W\d_]{3})")
 #: A name may have so many characters more than others of the same list if it can be broken where they cannot.
 MORE_CHARACTERS = 20

@@ -419,8 +419,8 @@ class Choice(Summary):
         rows have the same labels. `spca` computes these fits with "card", "disjoint" and the other options of
         `choice.call`. They are the sparsest fit that reaches .6 of the best prediction (with more than 200
         variables, those that reach .5 and .8), the sparsest fit of another family that predicts nearly as
-        well, and the fit that predicts best. Without cross-validation, the column "explains" contains shares of variance in
-        these data instead of predictions.
+        well, and the fit that predicts best. Without cross-validation, the column "explains" contains shares
+        of variance in these data instead of predictions.
         """
         return choice_tables.alternatives(self._reasons)
 

@@ -1624,9 +1624,9 @@ class SpcaResult(ComponentFit):
         second block, beside or below the axes, shows the loadings of the vertical component on the same
         scale. Bars of negative loadings are hollow. A variable with loadings on both components also has an
         arrow, and a small arrow of the same direction after its name. A variable with a loading on only one
-        component has no arrow, since it would lie along an axis. Arrows and points are named if there is room.
-        For dense components, and with ``arrows="correlations"``, all variables have arrows, and the blocks
-        are left out where the names of the arrows have room.
+        component has no arrow, since it would lie along an axis. Arrows and points are named if there is
+        room. For dense components, and with ``arrows="correlations"``, all variables have arrows, and the
+        blocks are left out where the names of the arrows have room.
 
         Let s be the standard deviations of the two columns of scores. Points are scores / s^scale and arrows
         are loadings * s^scale, so for any scale their inner products equal the inner products of scores and
