@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from spcastat.inputs.data import Data as Data
     from spcastat.loadings import sparse_loadings as sparse_loadings
     from spcastat.loadings import sparse_loadings_cov as sparse_loadings_cov
-    from spcastat.plots.biplots import BiplotData as BiplotData
+    from spcastat.plots.captions import BiplotData as BiplotData
     from spcastat.progress import Step as Step
     from spcastat.results.choice import Choice as Choice
     from spcastat.results.choice import ChoiceStability as ChoiceStability

@@ -13,9 +13,9 @@ if TYPE_CHECKING:  # imported on first use, see __getattr__
     from spcastat.plots.arrows import plot_correlations as plot_correlations
     from spcastat.plots.arrows import plot_correlations_data as plot_correlations_data
     from spcastat.plots.biplots import ARROWS as ARROWS
-    from spcastat.plots.biplots import BiplotData as BiplotData
     from spcastat.plots.biplots import biplot as biplot
     from spcastat.plots.biplots import biplot_data as biplot_data
+    from spcastat.plots.captions import BiplotData as BiplotData
     from spcastat.plots.cell_map import ROW_INCHES as ROW_INCHES
     from spcastat.plots.cell_map import CellMap as CellMap
     from spcastat.plots.cell_map import cell_map_of as cell_map_of
@@ -52,7 +52,8 @@ if TYPE_CHECKING:  # imported on first use, see __getattr__
 #: Modules of this package -> names in them for users and for reports.
 _OFFERED = {
     "arrows": ("plot_correlations", "plot_correlations_data"),
-    "biplots": ("ARROWS", "BiplotData", "biplot", "biplot_data"),
+    "biplots": ("ARROWS", "biplot", "biplot_data"),
+    "captions": ("BiplotData",),
     "cell_map": ("ROW_INCHES", "CellMap", "cell_map_of", "checked_sizes", "draw_cell_map", "limits_in"),
     "drawing": ("axes_of_known_size", "write_note"),
     "kept_plots": ("plot_kept", "plot_kept_data", "plot_represented", "plot_represented_data"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,7 +28,7 @@ from spcastat.plots.arrows import (
     same_components,
     variables_of,
 )
-from spcastat.plots.captions import Content, Sentence, caption_of_biplot, full_caption, on_shares
+from spcastat.plots.captions import BiplotData, Content, Sentence, caption_of_biplot, on_shares
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.frame import FAR_ROWS, EdgeMarks, Frame, far_rows, positions
 from spcastat.plots.legends import title_of, write_legend
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
+#: What arrows can show.
+ARROWS = ("loadings", "correlations")
 #: Kind of ellipse -> its distribution.
 DISTRIBUTIONS = {"normal": "normal", "t": "t, 5 df"}
 #: A mean so near to a former one, as a share of the sides of the frame, has a hollow mark.
@@ -341,74 +343,6 @@ def _biplot_pair(components: Pair, names: list[Any]) -> list[int]:
     """Return the positions of the two components of a biplot."""
     advice = "Fit with k=2 or more, or use plot_scores() for the scores and plot_loadings() for loadings."
     return drawing.pair_of(components, names, "a biplot", advice)
-
-
-# --- the table -------------------------------------------------------------------------------------
-
-
-#: What arrows can show.
-ARROWS = ("loadings", "correlations")
-
-
-@dataclass(frozen=True)
-class BiplotData:
-    """The data of a biplot.
-
-    Attributes
-    ----------
-    points : DataFrame, n x 6 or more
-        "x" and "y" of every row, its "group" or "color" if given, its "label", which may be "", and whether
-        it is "far" from all others: a triangle at the edge, unless the axes reach it. Of robust fits, whether
-        the row is "left_out", and whether it has cells of these variables that the fit has "replaced"
-        by the middle of their column.
-    arrows : DataFrame, q x 6
-        The arrows that are drawn, the longest first: "x" and "y" of the tip; whether the loading is "nonzero"
-        on either component; whether it is a "supplementary" variable; the "position" of the variable in the
-        data; and its "length" as drawn. "x" and "y" divided by `stretch` are Gabriel's markers, or
-        correlations.
-    blocks : DataFrame
-        The bars: the "value" (loading or correlation) of each variable of a "component", the largest first,
-        whether it is "supplementary", and its "position" in the data.
-    stretch : float
-        The common factor by which arrows are drawn longer than Gabriel's markers (or correlations), so that
-        points and arrows fill the same axes.
-    correlation : float
-        Correlation of the two columns of scores; NaN if one of them is constant.
-    components : tuple of str
-        Names of the two components.
-    new : DataFrame
-        "x", "y", "label" and "far" of new rows.
-    levels : DataFrame
-        "x", "y" and "label" of the means of levels of supplementary factors.
-    undrawn : int
-        Number of variables without an arrow, since those of others are longer or have nonzero loadings.
-    scale : float
-        As given to `biplot`.
-    kind : str
-        What arrows and bars show, "loadings" or "correlations".
-    """
-
-    points: pd.DataFrame
-    arrows: pd.DataFrame
-    blocks: pd.DataFrame
-    stretch: float
-    correlation: float
-    components: tuple[str, str]
-    new: pd.DataFrame = field(default_factory=pd.DataFrame)
-    levels: pd.DataFrame = field(default_factory=pd.DataFrame)
-    undrawn: int = 0
-    scale: float = 1.0
-    kind: str = "loadings"
-
-    @property
-    def ringed(self) -> pd.Series:
-        """Whether a row has a ring: it is in the fit and within the axes, with replaced cells."""
-        return self.points["replaced"] & ~self.points["left_out"] & ~self.points["far"]
-
-    @property
-    def caption(self) -> str:
-        """How points, arrows and bars are scaled, what the other marks are, and what is not drawn."""
-        return full_caption(self)
 
 
 # --- points ---------------------------------------------------------------------------------------

@@ -1,10 +1,9 @@
-"""Captions of biplots and circles of correlations: what is drawn below the plot, and the same in full."""
+"""The data of biplots, and captions of biplots and circles: what is drawn below the plot, and in full."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -15,9 +14,6 @@ from spcastat.linalg.wrapping import END
 from spcastat.plots import drawing
 from spcastat.plots.blocks import loading_text
 from spcastat.plots.frame import positions, rows_outside
-
-if TYPE_CHECKING:
-    from spcastat.plots.biplots import BiplotData
 
 #: Correlation of scores from which a caption mentions it.
 NOTABLE = 0.1
@@ -73,6 +69,67 @@ class Sentence:
 
 #: Returns the sentences of a caption, those that matter most first.
 Caption = Callable[[Content], Sequence[Sentence]]
+
+
+@dataclass(frozen=True)
+class BiplotData:
+    """The data of a biplot.
+
+    Attributes
+    ----------
+    points : DataFrame, n x 6 or more
+        "x" and "y" of every row, its "group" or "color" if given, its "label", which may be "", and whether
+        it is "far" from all others: a triangle at the edge, unless the axes reach it. Of robust fits, whether
+        the row is "left_out", and whether it has cells of these variables that the fit has "replaced"
+        by the middle of their column.
+    arrows : DataFrame, q x 6
+        The arrows that are drawn, the longest first: "x" and "y" of the tip; whether the loading is "nonzero"
+        on either component; whether it is a "supplementary" variable; the "position" of the variable in the
+        data; and its "length" as drawn. "x" and "y" divided by `stretch` are Gabriel's markers, or
+        correlations.
+    blocks : DataFrame
+        The bars: the "value" (loading or correlation) of each variable of a "component", the largest first,
+        whether it is "supplementary", and its "position" in the data.
+    stretch : float
+        The common factor by which arrows are drawn longer than Gabriel's markers (or correlations), so that
+        points and arrows fill the same axes.
+    correlation : float
+        Correlation of the two columns of scores; NaN if one of them is constant.
+    components : tuple of str
+        Names of the two components.
+    new : DataFrame
+        "x", "y", "label" and "far" of new rows.
+    levels : DataFrame
+        "x", "y" and "label" of the means of levels of supplementary factors.
+    undrawn : int
+        Number of variables without an arrow, since those of others are longer or have nonzero loadings.
+    scale : float
+        As given to `biplot`.
+    kind : str
+        What arrows and bars show, "loadings" or "correlations".
+    """
+
+    points: pd.DataFrame
+    arrows: pd.DataFrame
+    blocks: pd.DataFrame
+    stretch: float
+    correlation: float
+    components: tuple[str, str]
+    new: pd.DataFrame = field(default_factory=pd.DataFrame)
+    levels: pd.DataFrame = field(default_factory=pd.DataFrame)
+    undrawn: int = 0
+    scale: float = 1.0
+    kind: str = "loadings"
+
+    @property
+    def ringed(self) -> pd.Series:
+        """Whether a row has a ring: it is in the fit and within the axes, with replaced cells."""
+        return self.points["replaced"] & ~self.points["left_out"] & ~self.points["far"]
+
+    @property
+    def caption(self) -> str:
+        """How points, arrows and bars are scaled, what the other marks are, and what is not drawn."""
+        return full_caption(self)
 
 
 def caption_of_biplot(data: BiplotData, extra_caption: Caption, content: Content) -> list[Sentence]:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat import hints
-    from spcastat.plots.biplots import BiplotData
+    from spcastat.plots.captions import BiplotData
 
 
 class SpcaResult(ComponentFit):
