@@ -4,7 +4,8 @@ Cells are judged as in :mod:`spcastat.linalg.wrapping`. Rows are judged by their
 components of the rows with downweighted cells, rotated by varimax, with the number of components of the
 fit. A row with a far score is an outlier unless the scores predict its cells as well as the cells of other
 rows (good leverage), as in ROSPCA: Hubert, Reynkens, Schmitt and Verdonck (2016), Sparse PCA for
-high-dimensional data with outliers, Technometrics 58. Residuals are from the regression of the cells on the scores.
+high-dimensional data with outliers, Technometrics 58. Residuals are from the regression of the cells on the
+scores.
 """
 
 from __future__ import annotations
