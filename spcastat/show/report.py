@@ -331,14 +331,15 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
         r = float(np.corrcoef(scores.iloc[:, 0], scores.iloc[:, 1])[0, 1])
         data = plots.biplot_data(scores, frames.loadings(state), groups=groups)
         yield Picture(
-            lambda ax: plots.biplot(scores, frames.loadings(state), shares=shares, groups=groups, ax=ax),
+            lambda ax: plots.biplot(
+                scores, frames.loadings(state), shares=shares, groups=groups, note=False, ax=ax
+            ),
             5.6,
             5.4,
             "biplot",
             f"Biplot of {count} on {first_name} and {second_name}, whose scores have the correlation "
             f"{fixed(r, 2)}; the table of correlations shows their association with the variables.",
-            "Points are rows, bars the variables of each component"
-            f"{'; a variable of both has an arrow' if len(data.arrows) else ''}. {data.caption}",
+            data.caption,
             5.2,
         )
     if scores.shape[1] > 2:
