@@ -155,7 +155,7 @@ def biplot(
     corners = [] if outline is None else _outlines(ax, data, named_clouds, outline, level)
     data, frame = _framed(data, *corners)
     title = title_of(groups if groups is not None else color)
-    legend, bar = _points(ax, data, clouds, title, palette, size)
+    legend, bar_height = _points(ax, data, clouds, title, palette, size)
     _draw_further_points(ax, data)
     draw_arrows(ax, data.arrows)
     dots = np.vstack([positions(points) for points in (data.points, data.new, data.levels)])
@@ -192,7 +192,7 @@ def biplot(
         caption=partial(caption_of_biplot, data, extra_caption),
         note_may_go=note_may_go,
         total="" if shares is None else drawing.total_of(shares),
-        bar=bar,
+        bar_height=bar_height,
     )
     return ax
 
@@ -407,8 +407,8 @@ def _points(
     title: str | None,
     palette: Any,
     size: float,
-) -> tuple[Legend | None, Axes | None]:
-    """Draw the points; return their legend and the axes of their colour bar, or None."""
+) -> tuple[Legend | None, float]:
+    """Draw the points; return their legend, or None, and the height of their colour bar in points."""
     xy, far = data.points[["x", "y"]].to_numpy(), data.points["far"].to_numpy()
     style: dict[str, Any] = {**score_plots.dots(len(xy), 16.0, groups=len(clouds)), "zorder": 2}
     _rings(ax, xy[data.ringed.to_numpy()], style)
@@ -430,13 +430,13 @@ def _points(
         if (far_points := xy[cloud.rows & out & far]).size:
             EdgeMarks(score_plots.open_points(ax, far_points, cloud, style), cloud.colour)
     if "group" not in data.points:
-        return None, None
+        return None, 0.0
     marks, names = [cloud.mark(style["alpha"]) for cloud in clouds], [cloud.name for cloud in clouds]
     if not data.new["far"].all():
         cross: dict[str, Any] = {"marker": NEW_ROW, "color": ink(ax), "mew": line(NEW_ROW_WIDTH)}
         marks.append(Line2D([], [], ls="none", ms=line(4.5), **cross))
         names.append("new rows")
-    return write_legend(ax, marks, names, size, title=title, borderaxespad=0.0), None
+    return write_legend(ax, marks, names, size, title=title, borderaxespad=0.0), 0.0
 
 
 #: Marker of new rows, and the width of its lines in points.

@@ -62,8 +62,6 @@ LONGEST_BAR, LONGEST_BAR_NARROW, WIDE_PLACE = 3.4, 2.4, 45.0
 MOST_BARS = 15
 #: Cost of a line of a block that takes height from the axes.
 LINE_COST = 0.25
-#: Height of a colour bar, of the bar with its numbers, and of its title, in font sizes; space below (points).
-BAR_HEIGHT, BAR_SPACE, BAR_TITLE, BAR_GAP = 0.7, 2.6, 1.5, 2.5
 #: Space between the axes and the legend above them, in points.
 LEGEND_SPACE = 2.0
 #: A note takes more than this share of the height only if both sides of the axes have so many points.
@@ -149,8 +147,8 @@ class Margins:
     total : str
         What percentages in the labels of the axes are shares of. If the note does not explain them, the
         label of the horizontal axis does, where it has room.
-    bar : Axes, optional
-        Child axes of a colour bar, which stand above the axes.
+    bar_height : float
+        Height in points of a colour bar above the axes; 0 without one.
     filled : float
         Smallest share of width and height that the data fill if both axes have one scale; otherwise each has
         its own.
@@ -169,14 +167,14 @@ class Margins:
         legend: Legend | None = None,
         note: Text | None = None,
         caption: Caption | None = None,
-        bar: Axes | None = None,
+        bar_height: float = 0.0,
         filled: float = FILLED,
         note_may_go: bool = False,
         total: str = "",
     ) -> None:
         self.ax, self.texts, self.blocks, self.headings, self.size = ax, texts, blocks, headings, size
         self.low, self.high = limits
-        self.equal, self.legend, self.note, self.bar = equal, legend, note, bar
+        self.equal, self.legend, self.note, self.bar_height = equal, legend, note, bar_height
         words = [] if legend is None else [text.get_text() for text in legend.get_texts()]
         self.entries = list(zip(legend.legend_handles, words, strict=True)) if legend is not None else []
         self.filled, self.note_may_go, self.total, self.caption = filled, note_may_go, total, caption
@@ -382,7 +380,7 @@ class Margins:
         depth = sum(layout.height + gap for _, layout in parts) - gap
         legend_width, legend_height = self._legend_size(1)
         has_room = legend_width <= room and legend_height + self._line() <= height - floor - depth
-        columns, above = (1, self._bar_height()) if has_room else self._above(width)
+        columns, above = (1, self.bar_height) if has_room else self._above(width)
         edge, top = max(*(layout.width for _, layout in parts), legend_width * has_room), height - above
         y = top
         for block, layout in parts:
@@ -508,24 +506,19 @@ class Margins:
         width, height = legend_size([text.get_text() for text in texts], title, columns, _size(texts[0]))
         return width, height + LEGEND_SPACE
 
-    def _bar_height(self) -> float:
-        if self.bar is None:
-            return 0.0
-        return BAR_GAP + (BAR_SPACE + BAR_TITLE * bool(self.bar.get_xlabel())) * self.size
-
     def _above(self, width: float) -> tuple[int, float]:
         """Return the columns of a legend above the axes, and the height of what stands there."""
         legend = self._legend()
         if legend is None:
-            return 1, self._bar_height()
+            return 1, self.bar_height
         names, title = [text.get_text() for text in legend.get_texts()], legend.get_title().get_text()
         columns = columns_within(names, title, width + self._beside(), _size(legend.get_texts()[0]))
-        return columns, self._legend_size(columns)[1] + self._title() + self._bar_height()
+        return columns, self._legend_size(columns)[1] + self._title() + self.bar_height
 
     # --- where everything stands ------------------------------------------------------------------
 
     def _apply(self, arrangement: Arrangement, box: Bbox, pixels: float) -> None:
-        """Move blocks, legend, note and colour bar to their places in a box in pixels."""
+        """Move blocks, legend and note to their places in a box in pixels."""
 
         def at(x: float, y: float) -> tuple[float, float]:
             return box.x0 + x * pixels, box.y0 + y * pixels
@@ -534,20 +527,16 @@ class Margins:
             block.layout = None
         for place in arrangement.blocks:
             place.block.layout, place.block.corner = place.layout, at(place.x, place.y)
-        left, bottom, _, top = arrangement.axes
+        left, _, _, top = arrangement.axes
         if self.note is not None:
             self.note.set_position(in_figure(self.ax, at(-self._beside(), 0.0)))
         if (legend := self._legend()) is not None:
             _set_columns(legend, arrangement.legend_columns, self.entries)
             excess = self._legend_size(arrangement.legend_columns)[0] - box.width / pixels
-            upper_corner = left - max(excess, 0.0), top + self._title() + self._bar_height() + LEGEND_SPACE
+            upper_corner = left - max(excess, 0.0), top + self._title() + self.bar_height + LEGEND_SPACE
             corner = arrangement.legend or upper_corner
             legend.set_loc("lower left")
             legend.set_bbox_to_anchor(in_figure(self.ax, at(*corner)), figure_of(self.ax).transFigure)
-        if self.bar is not None:
-            axes_height = max(top - bottom, 1.0)
-            bounds = (0.0, 1.0 + BAR_GAP / axes_height, 1.0, BAR_HEIGHT * self.size / axes_height)
-            self.bar.set_axes_locator(Inset(self.ax, bounds))
         self._set_limits(arrangement.axes)
         self._write(arrangement, box.width / pixels)
         self._fit_labels(arrangement)
@@ -626,18 +615,6 @@ class Room(Artist):
     def get_tightbbox(self, renderer: Any = None) -> Bbox:
         """Return the box."""
         return self.box
-
-
-class Inset:
-    """Locator of child axes, by their position relative to the axes: (left, bottom, width, height)."""
-
-    def __init__(self, ax: Axes, bounds: Box) -> None:
-        self.ax, self.bounds = ax, bounds
-
-    def __call__(self, ax: Any, renderer: Any) -> Bbox:
-        """Return the position of the child axes in the figure."""
-        box = Bbox.from_bounds(*self.bounds)
-        return position_of(self.ax, Bbox(self.ax.transAxes.transform(box.get_points())))
 
 
 def _view(axes: Box, limits: NDArray[np.float64]) -> View:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform_factory
 
 from spcastat.arguments import elements, explained, is_single, is_whole, plural, shown, whole_number
 from spcastat.errors import DataError, OptionError, ShapeError
@@ -215,11 +216,20 @@ def scatter_numbers(
     return ax.scatter(x, y, c=numbers[finite], cmap=map_of_numbers(ax, palette), **style)
 
 
-def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float) -> Axes:
-    """Draw a horizontal colour bar in child axes, which the locator of the axes places; return these."""
-    bar_axes = ax.inset_axes((0.0, 1.02, 1.0, 0.04))
+#: Height of a colour bar, of the bar with its numbers, and of its title, in font sizes; the space between the
+#: bar and the axes in points.
+BAR_HEIGHT, BAR_SPACE, BAR_TITLE, BAR_GAP = 0.7, 2.6, 1.5, 2.5
+
+
+def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float) -> float:
+    """Draw a horizontal colour bar above the axes, and return the height in points that it needs."""
+    points_above = Affine2D().scale(1.0 / 72.0) + drawing.figure_of(ax).dpi_scale_trans
+    points_above += ScaledTranslation(0.0, 1.0, ax.transAxes)
+    place = blended_transform_factory(ax.transAxes, points_above)
+    bar_axes = ax.inset_axes((0.0, BAR_GAP, 1.0, BAR_HEIGHT * size), transform=place)
     look = {"orientation": "horizontal", "ticklocation": "top", "format": TickNumbers()}
-    return drawing.draw_colour_bar(bar_axes, artist, title, size, **look)
+    drawing.draw_colour_bar(bar_axes, artist, title, size, **look)
+    return BAR_GAP + (BAR_SPACE + BAR_TITLE * bool(title)) * size
 
 
 #: The smallest points of groups, as a share of the largest, and how opaque they are at least: colours of
