@@ -87,20 +87,18 @@ def _variables(values: pd.DataFrame, on: NDArray[np.bool_], pair: list[int], spr
     return frame.assign(on_first=on[:, 0], on_second=on[:, 1])
 
 
-def arrows_of(variables: pd.DataFrame, max_arrows: int | None, minimum: int) -> pd.DataFrame:
-    """Return the arrows to draw: the longest first, faint ones after all others.
+def arrows_of(variables: pd.DataFrame, max_arrows: int | None) -> pd.DataFrame:
+    """Return the arrows to draw: the longest first, faint arrows after all others.
 
-    Faint are those of variables that have no nonzero loading and are not supplementary. If there are more
-    than `max_arrows`, the two components take turns (see `leading`), so that both are shown.
+    An arrow is faint if its variable has no nonzero loading and is not supplementary. If there are more
+    variables than `max_arrows`, the two components take turns (see `leading`), so that both are shown.
 
     Parameters
     ----------
     variables : DataFrame
         As `variables_of` returns it.
     max_arrows : int or None
-        How many to draw; None for all.
-    minimum : int
-        The smallest number allowed.
+        The largest number of arrows; None for all.
     """
     arrows = variables[["x", "y", "nonzero", "supplementary", "position"]]
     strong = (arrows["nonzero"] | arrows["supplementary"]).to_numpy()
@@ -108,7 +106,7 @@ def arrows_of(variables: pd.DataFrame, max_arrows: int | None, minimum: int) -> 
     arrows = arrows.assign(length=np.hypot(*tips.T))
     order = np.lexsort([-arrows["length"].to_numpy(), ~strong])
     if max_arrows is not None:
-        count = whole_number("max_arrows", max_arrows, minimum)
+        count = whole_number("max_arrows", max_arrows, 0)
         selection = leading(tips * strong[:, None], count)
         selection = np.concatenate([selection, order[~np.isin(order, selection)]])[:count]
         order = order[np.isin(order, selection)]
@@ -304,7 +302,7 @@ def _circle(
     if loadings is not None and (weights.shape != values.shape or list(loadings.columns) != names):
         raise ShapeError("correlations and loadings must have the same variables and components.")
     variables = variables_of(correlations, weights, pair, supplementary)
-    arrows = arrows_of(variables[(variables[["x", "y"]] != 0).any(axis=1)], max_arrows, 1)
+    arrows = arrows_of(variables[(variables[["x", "y"]] != 0).any(axis=1)], max_arrows)
     return arrows, bars_of(variables, short_names([names[i] for i in pair])), pair
 
 

@@ -306,7 +306,7 @@ def biplot_data(
         counts = variables[["on_first", "on_second"]].sum(axis=1)
         between = counts == 2 if has_blocks else counts > 0
     stretch = stretch_of(xy, variables[["x", "y"]].to_numpy())
-    tips = arrows_of(variables[between], max_arrows, 0)
+    tips = arrows_of(variables[between], max_arrows)
     tips[["x", "y", "length"]] *= stretch
     data = BiplotData(
         points=points,
