@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 ARROWS = ("loadings", "correlations")
 #: Kind of ellipse -> its distribution.
 DISTRIBUTIONS = {"normal": "normal", "t": "t, 5 df"}
-#: A mean so near to a former one, as a share of the sides of the frame, has a hollow mark.
-NEAR_MEAN = 0.02
 #: Room for names beyond the tips of arrows, as a multiple of their length; of their horizontal part if all
 #: variables have arrows (with less, names of arrows to the right have no room at 3.4 x 4.5 inches).
 TIP_ROOM, NAME_ROOM = 1.12, 1.35
@@ -162,22 +160,17 @@ def biplot(
     texts = Names(ax, size, dots, data.arrows[["x", "y"]].to_numpy(dtype=float))
     texts.far_dots = np.vstack([positions(points[points["far"]]) for points in (data.points, data.new)])
     name_arrows(ax, texts, data.arrows)
-    middles: list[NDArray[np.float64]] = []
-    has_hollow_marks = False
-    for cloud in named_clouds if centroids else []:
+    clouds_with_mark = named_clouds if centroids else []
+    for cloud in clouds_with_mark:
         middle = np.asarray(data.points.loc[cloud.rows, ["x", "y"]].mean())
-        nearness = NEAR_MEAN * (frame.high - frame.low)
-        hollow = any((np.abs(middle - hidden) < nearness).all() for hidden in middles)
-        has_hollow_marks |= hollow
-        middles.append(middle)
-        score_plots.draw_centroid(ax, middle, cloud.colour, cloud.marker, hollow)
+        score_plots.draw_centroid(ax, middle, cloud.colour, cloud.marker)
         radius = float(np.sqrt(drawing.area(score_plots.CENTROID))) / 2.0
         texts.add(middle, cloud.name, ink(ax), most_covered=MARK_COVER, weight="bold", radius=radius)
     _name_points(ax, texts, data, frame, 0.0 if labels is None else ROW_COVER)
     ellipses = [] if outline in (None, "hull") else [f"{100 * level:g} % ({DISTRIBUTIONS[outline]})"]
     rows = 0 if labels is None else len(data.points) + len(_named_new_rows(data))
-    means = len(middles), has_hollow_marks
-    extra_caption = partial(_further_sentences, ellipses, means, on_shares(shares, "%", "adjusted"), rows)
+    on_percentages = on_shares(shares, "%", "adjusted")
+    extra_caption = partial(_further_sentences, ellipses, len(clouds_with_mark), on_percentages, rows)
     Margins(
         ax,
         texts,
@@ -198,15 +191,12 @@ def biplot(
 
 
 def _further_sentences(
-    ellipses: Sequence[str], means: tuple[int, bool], shares: Sequence[Sentence], rows: int, content: Content
+    ellipses: Sequence[str], means: int, shares: Sequence[Sentence], rows: int, content: Content
 ) -> list[Sentence]:
-    """Return the sentences on ellipses, means of groups (number, and whether any is hollow), and `rows`."""
+    """Return the sentences on ellipses, on the `means` of groups, on shares, and on the names of `rows`."""
     sentences = [Sentence(f"Ellipses: {ellipse}.") for ellipse in ellipses]
-    count, is_hollow = means
-    if count:
-        details = [f"{content.means} of {count} named"] * (content.means < count)
-        details += ["hollow: over another"] * is_hollow
-        in_brackets = f" ({'; '.join(details)})" if details else ""
+    if means:
+        in_brackets = f" ({content.means} of {means} named)" if content.means < means else ""
         sentences.append(Sentence(f"Large marks: group means{in_brackets}."))
     names = [Sentence(f"Names: {content.rows:,} of {rows:,} rows.", is_key=False)] * bool(
         rows and content.rows

@@ -316,20 +316,10 @@ def draw_outline(ax: Axes, corners: np.ndarray, colour: Any) -> None:
 CENTROID = 110.0
 
 
-def draw_centroid(ax: Axes, centre: np.ndarray, colour: Any, marker: str, hollow: bool = False) -> None:
-    """Draw a large marker with an edge in the colour of the background, or a hollow one in its own colour."""
+def draw_centroid(ax: Axes, centre: np.ndarray, colour: Any, marker: str) -> None:
+    """Draw a large marker with an edge in the colour of the background."""
     look: dict[str, Any] = {"color": [colour], "edgecolors": [tuple(paper(ax))], "linewidths": line(1.4)}
-    if hollow:
-        look = {"facecolors": "none", "edgecolors": [colour], "linewidths": line(1.4)}
-    ax.scatter(
-        centre[0],
-        centre[1],
-        s=area(CENTROID),
-        marker=marker,
-        zorder=5,
-        gid="centroid",
-        **look,
-    )
+    ax.scatter(*centre, s=area(CENTROID), marker=marker, zorder=5, gid="centroid", **look)
 
 
 # --- labels ---------------------------------------------------------------------------------------

@@ -378,16 +378,6 @@ def test_the_largest_bars_of_many_are_shown_and_the_others_counted(scores, make_
             assert (len(block.layout.rows), block.layout.hidden) == (shown, count - shown)
 
 
-def test_a_mean_of_a_group_that_hides_another_is_hollow(scores, loadings):
-    groups = np.array(["a", "b", "c"] * 20)
-    scores = scores.assign(PC1=np.repeat(scores["PC1"].to_numpy()[:20], 3) + 9.0 * (groups == "c"))
-    scores["PC2"] = np.repeat(scores["PC2"].to_numpy()[:20], 3)
-    ax = biplot(scores, loadings, groups=groups, centroids=True)
-    marks = [found for found in ax.collections if found.get_gid() == "centroid"]
-    assert [len(mark.get_facecolor()) for mark in marks] == [1, 0, 1]
-    assert "Large marks: group means (hollow: over another)." in note_of(ax)
-
-
 def test_the_scales_of_the_axes_differ_where_one_would_squeeze_the_points(scores):
     """The note says so, since angles between arrows are then not those of the components."""
     scores["PC2"] = scores["PC2"].clip(-1.0, 1.0)
