@@ -71,7 +71,7 @@ def biplot(
     supplementary: pd.DataFrame | None = None,
     levels: pd.DataFrame | None = None,
     blocks: bool | None = None,
-    note: bool | None = None,
+    note: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw rows as points, and the variables of two components as bars in the margins and as arrows.
@@ -121,8 +121,7 @@ def biplot(
         one_of("outline", outline, score_plots.OUTLINES)
     level = checked_level(level)
     centroids = flag("centroids", centroids)
-    note_may_go = note is None and ax is not None
-    note = True if note is None else flag("note", note)
+    note = flag("note", note)
     need_coloured(palette, groups is not None or color is not None, "groups= or color")
     data = biplot_data(
         scores,
@@ -183,7 +182,6 @@ def biplot(
         legend=legend,
         note=drawing.note_below(ax, size) if note else None,
         caption=partial(caption_of_biplot, data, extra_caption),
-        note_may_go=note_may_go,
         total="" if shares is None else drawing.total_of(shares),
         bar_height=bar_height,
     )

@@ -64,8 +64,8 @@ MOST_BARS = 15
 LINE_COST = 0.25
 #: Space between the axes and the legend above them, in points.
 LEGEND_SPACE = 2.0
-#: A note takes more than this share of the height only if both sides of the axes have so many points.
-NOTE_SHARE, NOTE_SIDE = 0.11, 62.0
+#: Sentences of a note are left out until both sides of the axes have this many points.
+NOTE_SIDE = 62.0
 #: Space between the frame and the numbers to its left, and between these and the label, in points; height of
 #: the label in font sizes.
 SIDE_NUMBER_GAP, SIDE_LABEL_GAP, LABEL_HEIGHT = 7.0, 4.0, 1.17
@@ -141,9 +141,6 @@ class Margins:
         Written below everything, wrapped to the width of the place.
     caption : callable, optional
         Returns the sentences of the note.
-    note_may_go : bool
-        Whether all sentences of the note may be left out where the axes would be too small with them, and not
-        only those beyond NOTE_SHARE of the height.
     total : str
         What percentages in the labels of the axes are shares of. If the note does not explain them, the
         label of the horizontal axis does, where it has room.
@@ -169,7 +166,6 @@ class Margins:
         caption: Caption | None = None,
         bar_height: float = 0.0,
         filled: float = FILLED,
-        note_may_go: bool = False,
         total: str = "",
     ) -> None:
         self.ax, self.texts, self.blocks, self.headings, self.size = ax, texts, blocks, headings, size
@@ -177,7 +173,7 @@ class Margins:
         self.equal, self.legend, self.note, self.bar_height = equal, legend, note, bar_height
         words = [] if legend is None else [text.get_text() for text in legend.get_texts()]
         self.entries = list(zip(legend.legend_handles, words, strict=True)) if legend is not None else []
-        self.filled, self.note_may_go, self.total, self.caption = filled, note_may_go, total, caption
+        self.filled, self.total, self.caption = filled, total, caption
         self.blocks_may_go = blocks_may_go
         values = [abs(row.value) for block in blocks or () for row in block.rows]
         self.largest = max(values, default=1.0)
@@ -292,7 +288,6 @@ class Margins:
         The numbers beside the axes have room in its rivals too: a layout engine makes room for those of one
         arrangement, and another may be best in what is left.
         """
-        most_lines = max(int(NOTE_SHARE * height / self._line()), 1)
         while len(lines := self._wrapped(sentences, width)) > MOST_NOTE_LINES and not sentences[-1].is_key:
             sentences = sentences[:-1]
         note = self._line() * len(lines) + 0.5 * SPACE if lines else 0.0
@@ -300,8 +295,7 @@ class Margins:
         arrangement = max(options, key=lambda option: option.value)
         rivals = [option for option in options if option.value >= arrangement.value - RIVAL]
         self.number_width = max(self.number_width, *(self._width_of_numbers(rival.axes) for rival in rivals))
-        is_too_small = _sides(arrangement.axes).min() < NOTE_SIDE
-        if lines and is_too_small and (self.note_may_go or len(lines) > most_lines):
+        if lines and _sides(arrangement.axes).min() < NOTE_SIDE:
             return self._best_arrangement(width, height, blocks, sentences[:-1])
         return replace(arrangement, sentences=sentences, note=lines)
 

@@ -1614,7 +1614,7 @@ class SpcaResult(ComponentFit):
         new: hints.Table | None = None,
         supplement: Supplement | None = None,
         blocks: bool | None = None,
-        note: bool | None = None,
+        note: bool = True,
         ax: Axes | None = None,
     ) -> Axes:
         """Draw rows as points, and the variables of two components as bars in the margins and as arrows.
@@ -1689,10 +1689,9 @@ class SpcaResult(ComponentFit):
             loading has an arrow, if there are no more than `max_arrows`. By default there are no bars if all
             variables with a nonzero loading could have arrows, as those of dense components, and the names
             of the arrows that have room are hardly fewer than those of arrows and bars.
-        note : bool, optional
-            Whether the caption of `biplot_data` is written below the plot, with as many sentences as fit. By
-            default it is written on new figures, and in given axes unless too little room would be left for
-            the points.
+        note : bool
+            Whether the caption of `biplot_data` is written below the plot, with as many sentences as leave
+            room for the points.
         ax : Axes, optional
             By default a new figure is created. The bars occupy part of the space of given axes, which become
             smaller; ``ax.get_position()`` gives the position of the points after the first draw.
@@ -1748,7 +1747,7 @@ class SpcaResult(ComponentFit):
             note=note,
             ax=ax,
         )
-        return axes if note is False else interpretation.with_sample(axes, scores)
+        return interpretation.with_sample(axes, scores) if note else axes
 
     def biplot_data(
         self,
