@@ -1,4 +1,4 @@
-"""The frame of a biplot: all points, but for a few far ones, which are drawn at its edge."""
+"""The frame of a biplot: it includes all points except a few far ones, which are drawn at its edge."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ Array = NDArray[np.float64]
 #: A row is far if its distance from the median is more than FAR_FACTOR times the quantile NEAR_QUANTILE of
 #: these distances, in tables of at least FEWEST_ROWS rows.
 FAR_FACTOR, NEAR_QUANTILE, FEWEST_ROWS = 1.8, 0.97, 20
-#: At most this share of the rows is far, or FAR_ROWS rows. If more are, as with heavy tails, the farthest of
-#: these are, unless the farthest row of all is less than FAR_FACTOR times as far as the others.
+#: At most this share of the rows, or FAR_ROWS rows, is far. If more rows exceed the limit, as with heavy tails,
+#: only the farthest of them are far, and none if the largest distance is at most FAR_FACTOR times the largest
+#: distance of the other rows.
 FAR_SHARE, FAR_ROWS = 0.01, 3
-#: A far row is within the axes if these are at most so many times as large for it.
+#: A frame enlarged by this factor includes the far rows within it.
 FAR_REACH = 1.35
-#: New rows are far if they are outside of a frame so many times as large as that of everything else.
+#: New rows are far if they are outside a frame this many times as large as the frame of everything else.
 NEW_REACH = 5.0
 #: Space between the data and the frame, and between the frame and marks at its edge, as shares of its sides.
 MARGIN, EDGE = 0.06, 0.025
-#: Size of a mark at the edge, in points, and the distance of its middle from the frame, in sizes, at least.
+#: Size of a mark at the edge, in points, and the smallest distance of its middle from the frame, in sizes.
 MARK, EDGE_MARK = 5.8, 0.6
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The smallest and the largest x and y that are shown, two arrays of shape (2,)."""
+    """The limits of the axes: the smallest and the largest x and y, two arrays of shape (2,)."""
 
     low: Array
     high: Array
 
     @classmethod
     def around(cls, points: pd.DataFrame, new: pd.DataFrame, *others: Array) -> Frame:
-        """Return the frame of points, new points and other positions, (m, 2), without a few far points."""
+        """Return the frame of points, new points and other positions, (m, 2); a few far points are outside."""
         xy = positions(points)
         near_points = np.vstack([np.zeros((1, 2)), xy[~far_rows(xy)], *others])
         low, high = near_points.min(axis=0), near_points.max(axis=0)
@@ -58,13 +59,13 @@ class Frame:
         return cls(low - MARGIN * side, high + MARGIN * side)
 
     def far(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
-        """Return which points of a frame are outside."""
+        """Return which points of a data frame are outside."""
         return rows_outside(frame[["x", "y"]].to_numpy(dtype=float), self.low, self.high)
 
 
 @dataclass(frozen=True)
 class View:
-    """Axes of a size in points, and their limits.
+    """The size of axes in points, their limits, and the conversion of data units to points.
 
     Attributes
     ----------
@@ -83,24 +84,24 @@ class View:
 
     @classmethod
     def between(cls, start: Array, end: Array, size: Array) -> View:
-        """Return the view of axes with linear scales, whose lower left corner is `start`, the other `end`."""
+        """Return the view of axes with linear scales from the lower left corner `start` to the opposite `end`."""
         low, high = np.minimum(start, end), np.maximum(start, end)
         return cls(size, low, high, lambda xy: np.asarray((xy - start) / (end - start) * size))
 
     @classmethod
     def of(cls, ax: Any) -> View:
-        """Return the view of axes as they are drawn."""
+        """Return the view of existing axes."""
         box, points = ax.get_window_extent(), 72.0 / figure_of(ax).dpi
         transform = ax.transData.transform
         size = points * np.array([box.width, box.height])
         return cls(size, *limits_of(ax), lambda xy: np.asarray(points * (transform(xy) - box.p0)))
 
     def is_outside(self, xy: Array) -> NDArray[np.bool_]:
-        """Return which points are outside; see `rows_outside`."""
+        """Return which points are outside the limits; see `rows_outside`."""
         return rows_outside(xy, self.low, self.high)
 
     def edge(self, xy: Array) -> Array:
-        """Return the positions in points, at the edge, of points outside."""
+        """Return the positions at the edge, in points, of the marks of points outside."""
         space = np.maximum(EDGE * self.size, EDGE_MARK * MARK)
         return np.clip(self.to_points(xy), space, self.size - space) if len(xy) else np.empty((0, 2))
 
@@ -108,12 +109,12 @@ class View:
 class EdgeMarks(Artist):
     """Triangles at the edge of the axes that point to rows outside.
 
-    They follow the limits of the axes when the figure is drawn: a row within these is a point.
+    The limits at drawing time count: a row within them is drawn as a point.
 
     Parameters
     ----------
     points : PathCollection
-        The points of these rows.
+        The points of the rows.
     colour : colour
     """
 
@@ -127,11 +128,11 @@ class EdgeMarks(Artist):
         self.set_zorder(points.get_zorder() - 0.01)  # drawn before the points, which depend on it
 
     def get_tightbbox(self, renderer: Any = None) -> Bbox | None:
-        """Return None: triangles are within the axes."""
+        """Return None, since triangles are within the axes."""
         return None
 
     def triangles(self) -> tuple[NDArray[np.bool_], Array]:
-        """Return which rows are outside of the axes, and the positions of their triangles in pixels."""
+        """Return which rows are outside the axes, and the positions of their triangles in pixels."""
         ax: Any = self.axes
         view = View.of(ax)
         is_hidden = view.is_outside(self.xy)
@@ -158,20 +159,20 @@ def limits_of(ax: Any) -> tuple[Array, Array]:
 
 
 def rows_outside(xy: Array, low: Array, high: Array) -> NDArray[np.bool_]:
-    """Return which finite points are outside of the limits, or so near that their marks would be cut."""
+    """Return which finite points are outside the limits, or so near to them that their marks would be cut."""
     space = EDGE * (high - low)
     low, high = low + space, high - space
     return np.asarray(np.isfinite(xy).all(axis=1) & ((xy < low) | (xy > high)).any(axis=1))
 
 
 def positions(frame: pd.DataFrame) -> Array:
-    """Return the finite points of a frame, (m, 2)."""
+    """Return the finite points of a data frame, (m, 2)."""
     xy = frame[["x", "y"]].to_numpy(dtype=float)
     return xy[np.isfinite(xy).all(axis=1)]
 
 
 def far_rows(xy: Array) -> NDArray[np.bool_]:
-    """Return which of the points, a few at most, are far from the others in a coordinate."""
+    """Return which points are far from the others in a coordinate; these are at most a few."""
     far = np.zeros(len(xy), dtype=bool)
     if len(xy) < FEWEST_ROWS:
         return far
