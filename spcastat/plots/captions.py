@@ -1,4 +1,4 @@
-"""The data of biplots, and captions of biplots and circles: what is drawn below the plot, and in full."""
+"""The data of biplots, and the captions of biplots and circles of correlations, short and in full."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ NOTABLE = 0.1
 
 @dataclass(frozen=True)
 class Content:
-    """What is drawn, as far as the size of the figure decides it.
+    """The parts of a plot that depend on the size of the figure.
 
     Attributes
     ----------
     low, high : ndarray of shape (2,)
         Limits of the axes.
     arrows, rows, means : int
-        How many arrows, rows that the caller names, and means of groups have a name.
+        How many arrows, rows labelled by the caller, and means of groups have a name.
     one_scale : bool
-        Whether both axes have one scale, or need not.
+        Whether both axes have one scale, or no common scale is needed.
     bars, values : bool
         Whether there are bars, and whether their values are written beside them.
     """
@@ -52,13 +52,13 @@ class Sentence:
     Attributes
     ----------
     text : str
-        As it stands below the plot.
+        The short text, which is drawn below the plot.
     full : str
-        As it stands in a text.
+        The full sentence, for a document.
     is_key : bool
-        Whether it explains a mark that is drawn. The others are left out where there is little room.
+        Whether it explains a mark that is drawn. Other sentences are left out if there is little room.
     on_shares : bool
-        Whether it says what percentages are.
+        Whether it defines the percentages.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Sentence:
     on_shares: bool = False
 
 
-#: Returns the sentences of a caption, those that matter most first.
+#: Returns the sentences of a caption, the most important first.
 Caption = Callable[[Content], Sequence[Sentence]]
 
 
@@ -79,9 +79,9 @@ class BiplotData:
     ----------
     points : DataFrame, n x 6 or more
         "x" and "y" of every row, its "group" or "color" if given, its "label", which may be "", and whether
-        it is "far" from all others: a triangle at the edge, unless the axes reach it. Of robust fits, whether
-        the row is "left_out", and whether it has cells of these variables that the fit has "replaced"
-        by the middle of their column.
+        it is "far" from all others: it is then a triangle at the edge, unless the limits of the axes include
+        it. For robust fits, whether the row is "left_out", and whether the fit has "replaced" cells of the
+        row, in variables of the two components, by the middle of their column.
     arrows : DataFrame, q x 6
         The arrows that are drawn, the longest first: "x" and "y" of the tip; whether the loading is "nonzero"
         on either component; whether it is a "supplementary" variable; the "position" of the variable in the
@@ -102,7 +102,7 @@ class BiplotData:
     levels : DataFrame
         "x", "y" and "label" of the means of levels of supplementary factors.
     undrawn : int
-        Number of variables without an arrow, since those of others are longer or have nonzero loadings.
+        Number of variables without an arrow because the number of arrows is limited.
     scale : float
         As given to `biplot`.
     kind : str
@@ -123,17 +123,17 @@ class BiplotData:
 
     @property
     def ringed(self) -> pd.Series:
-        """Whether a row has a ring: it is in the fit and within the axes, with replaced cells."""
+        """Whether each row has a ring: it has replaced cells, is in the fit and is not far."""
         return self.points["replaced"] & ~self.points["left_out"] & ~self.points["far"]
 
     @property
     def caption(self) -> str:
-        """How points, arrows and bars are scaled, what the other marks are, and what is not drawn."""
+        """The scaling of points, arrows and bars, the meaning of other marks, and what is not drawn."""
         return full_caption(self)
 
 
 def caption_of_biplot(data: BiplotData, extra_caption: Caption, content: Content) -> list[Sentence]:
-    """Return the sentences on a biplot as drawn; `extra_caption` has those on outlines, means and shares."""
+    """Return the sentences on a drawn biplot; `extra_caption` returns those on outlines, means and shares."""
     far_points = (positions(table[table["far"]]) for table in (data.points, data.new))
     rows, new_rows = (int(rows_outside(xy, content.low, content.high).sum()) for xy in far_points)
     separate = [] if content.one_scale else [Sentence("Axes: separate scales.")]
@@ -160,7 +160,7 @@ def full_caption(data: BiplotData) -> str:
 
 
 def _on_scores(data: BiplotData, rows: int, new_rows: int, separate: list[Sentence]) -> list[Sentence]:
-    """Return the sentences on points, of which so many are triangles at the edge."""
+    """Return the sentences on points; `rows` and `new_rows` are the numbers of triangles at the edge."""
     power = _power(data.scale)
     divisor = f" divided by the power {data.scale:g} of" if power else " divided by"
     scaled = data.scale != 0
@@ -176,7 +176,7 @@ def _on_scores(data: BiplotData, rows: int, new_rows: int, separate: list[Senten
 
 
 def _marks(data: BiplotData, rows: int, new_rows: int) -> list[tuple[int, str, str]]:
-    """Return number, words and sentence of the kinds of points that do not look like the others."""
+    """Return the number, the short text and the sentence for each kind of point with a mark of its own."""
     has_groups = "group" in data.points
     triangles = "Triangles at the edge" if has_groups else "Triangles"  # a mark of groups
     out, ringed, crosses = (
@@ -198,12 +198,12 @@ def _marks(data: BiplotData, rows: int, new_rows: int) -> list[tuple[int, str, s
 
 
 def _power(scale: float) -> str:
-    """Return the exponent of the standard deviations; nothing for 1."""
+    """Return the exponent of the standard deviations, "" for 0 and 1."""
     return "" if scale in (0, 1) else f"^{scale:g}"
 
 
 def _on_arrows_of(data: BiplotData, name_count: int) -> list[Sentence]:
-    """Return the sentence on the arrows of a biplot."""
+    """Return the sentence on the arrows of a biplot, `name_count` of which have a name."""
     markers = data.kind
     if data.kind == "loadings" and data.scale != 0:
         markers = f"loadings × sd{_power(data.scale)}"
@@ -211,16 +211,16 @@ def _on_arrows_of(data: BiplotData, name_count: int) -> list[Sentence]:
 
 
 def on_arrows(arrows: pd.DataFrame, markers: str, undrawn: int, name_count: int) -> list[Sentence]:
-    """Return the sentence on arrows, `name_count` of which have a name; nothing without arrows.
+    """Return the sentence on arrows, `name_count` of which have a name; no sentence without arrows.
 
     Parameters
     ----------
     arrows : DataFrame
-        Those that are drawn.
+        The arrows that are drawn.
     markers : str
-        What they are.
+        What the arrows represent.
     undrawn : int
-        Number of variables without an arrow because there are too many.
+        Number of variables without an arrow because the number of arrows is limited.
     name_count : int
     """
     if not len(arrows):
@@ -240,7 +240,7 @@ def on_arrows(arrows: pd.DataFrame, markers: str, undrawn: int, name_count: int)
 
 
 def on_bars(bars: pd.DataFrame, kind: str, values: bool = False) -> list[Sentence]:
-    """Return the sentence on bars, with the length of the longest unless `values` are written beside them."""
+    """Return the sentence on bars, with the largest value unless `values` are written beside the bars."""
     if not len(bars):
         return []
     longest = loading_text(float(bars["value"].abs().max()))
@@ -251,14 +251,14 @@ def on_bars(bars: pd.DataFrame, kind: str, values: bool = False) -> list[Sentenc
 
 
 def on_supplementary(arrows: pd.DataFrame, bars: pd.DataFrame) -> list[Sentence]:
-    """Return the sentence on supplementary variables; nothing without any."""
+    """Return the sentence on supplementary variables, if there are any."""
     if not (arrows["supplementary"].any() or bars["supplementary"].any()):
         return []
     return [Sentence("Coloured: supplementary.", "Supplementary variables are coloured.")]
 
 
 def on_correlation(r: float) -> list[Sentence]:
-    """Return the sentence on the correlation of the two scores; nothing if it is small."""
+    """Return the sentence on the correlation of the two scores, unless the correlation is small."""
     if not abs(r) > NOTABLE:
         return []
     text = drawing.correlation_text(r)
@@ -266,7 +266,7 @@ def on_correlation(r: float) -> list[Sentence]:
 
 
 def on_shares(shares: pd.Series | None, drawn_texts: Sequence[str], measure: str = "") -> list[Sentence]:
-    """Return the sentence on what percentages are, as `sentence_on_shares`."""
+    """Return the sentence that defines the percentages, as `sentence_on_shares` returns it."""
     return [
         Sentence(text, on_shares=True) for text in drawing.sentence_on_shares(shares, drawn_texts, measure)
     ]

@@ -22,9 +22,9 @@ Array = NDArray[np.float64]
 #: A row is far if its distance from the median is more than FAR_FACTOR times the quantile NEAR_QUANTILE of
 #: these distances, in tables of at least FEWEST_ROWS rows.
 FAR_FACTOR, NEAR_QUANTILE, FEWEST_ROWS = 1.8, 0.97, 20
-#: At most this share of the rows, or FAR_ROWS rows, is far. If more rows exceed the limit, as with heavy tails,
-#: only the farthest of them are far, and none if the largest distance is at most FAR_FACTOR times the largest
-#: distance of the other rows.
+#: At most this share of the rows, or FAR_ROWS rows, is far. If more rows exceed the limit, as with heavy
+#: tails, only the farthest of them are far, and none if the largest distance is at most FAR_FACTOR times the
+#: largest distance of the other rows.
 FAR_SHARE, FAR_ROWS = 0.01, 3
 #: A frame enlarged by this factor includes the far rows within it.
 FAR_REACH = 1.35
@@ -45,7 +45,7 @@ class Frame:
 
     @classmethod
     def around(cls, points: pd.DataFrame, new: pd.DataFrame, *others: Array) -> Frame:
-        """Return the frame of points, new points and other positions, (m, 2); a few far points are outside."""
+        """Return the frame of points, new points and other positions, (m, 2), without a few far points."""
         xy = positions(points)
         near_points = np.vstack([np.zeros((1, 2)), xy[~far_rows(xy)], *others])
         low, high = near_points.min(axis=0), near_points.max(axis=0)
@@ -84,7 +84,7 @@ class View:
 
     @classmethod
     def between(cls, start: Array, end: Array, size: Array) -> View:
-        """Return the view of axes with linear scales from the lower left corner `start` to the opposite `end`."""
+        """Return the view of axes with linear scales; `start` is the lower left corner, `end` the upper right."""
         low, high = np.minimum(start, end), np.maximum(start, end)
         return cls(size, low, high, lambda xy: np.asarray((xy - start) / (end - start) * size))
 
