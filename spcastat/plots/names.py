@@ -19,11 +19,10 @@ from spcastat.plots.texts import BOLD, MeasuredText, width_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Directions from a point to its name that are tried, and turns from the direction of an arrow, in radians.
+#: Directions from a point to its name that are tried, and angles between an arrow and its name, in radians.
 NAME_DIRECTIONS = np.arange(8) * np.pi / 4
 ARROW_TURNS = np.array([0.0, *(turn * side for turn in (0.4, 0.8, 1.2, 1.6, 2.0) for side in (1.0, -1.0))])
-#: The same for names of rows, in halves of the width and height of a name: beside, above and below the point,
-#: not over its side.
+#: Directions for names of rows, in half widths and half heights of a name: beside, above and below the point.
 ROW_DIRECTIONS = np.array(
     [
         *((1.0, 0.0), (0.8, 1.0), (0.0, 1.0), (-0.8, 1.0)),
@@ -33,48 +32,49 @@ ROW_DIRECTIONS = np.array(
 )
 #: Distances from a point to its name that are tried, in points.
 DISTANCES = (2.5, 6.0)
-#: Lengths of the leader lines at whose ends names stand that have no room beside their tip, in font sizes,
-#: and turns from the direction of the arrow, in radians.
+#: Lengths of leader lines, in font sizes, for names without room beside their position, and the angles
+#: between an arrow and its leader line, in radians.
 LEADER_LENGTHS = np.array([1.2, 1.7, 2.4, 3.2, 4.2, 5.2, 6.2])
 LEADER_STEP = 0.17
 LEADER_TURNS = LEADER_STEP * np.arange(-10, 11)
-#: A leader line ends at the side of a name if its horizontal part is at least so large, else above or below.
+#: A leader line ends at the side of a name if the cosine of its angle with the horizontal is larger than
+#: this, else above or below the name.
 BESIDE = 0.35
-#: A leader line may cross so many arrows.
+#: The largest number of arrows that a leader line may cross.
 MOST_CROSSED = 2
-#: For a name without a free spot so many others may move to other spots of theirs, unless there are
-#: many.
+#: The largest number of written names that may move to make room for another name, if fewer than MANY_NAMES
+#: names are written.
 MOST_MOVED, MANY_NAMES = 3, 40
-#: Farther away from all spots of a name, in points, nothing is in its way.
+#: Only points within this distance of the spots of a name, in points, are considered.
 NEIGHBOURHOOD = 20.0
-#: The corners of a box around its middle, in halves of its sides.
+#: Two opposite corners of a box relative to its middle, in half sides.
 CORNERS = np.array([[-1.0, -1.0], [1.0, 1.0]])
-#: Width of a leader line, and its distance from the tip, in points; it is fainter than an arrow.
+#: Width of a leader line and its distance from the tip, in points, and its opacity.
 LEADER_WIDTH, LEADER_GAP, LEADER_ALPHA = 0.5, 1.0, 0.6
-#: Places along a leader line where it is looked whether it crosses a name.
+#: Places along a leader line, as shares of its length, at which its distance from other tips is measured.
 LEADER_STEPS = np.linspace(0.0, 1.0, 20)[:, None]
-#: What a covered piece of an arrow costs; a covered point costs 1.
+#: Cost of a covered piece of an arrow; a covered point costs 1.
 SHAFT_COST = 8.0
-#: Of at most so many points, a name hides the middle of one only if no other spot is free.
+#: With at most this many points, a name hides the middle of a point only if no other spot is free.
 MANY_DOTS = 200
 #: Length of a piece of an arrow, in points.
 PIECE = 4.0
-#: A name that covers more points is left out: one that the caller gives, and one of an arrow or of a point
-#: that must be named.
+#: The largest number of points that a name may cover, where a piece of an arrow counts as SHAFT_COST points:
+#: for row labels given by the caller, and for arrows and points that should be named.
 ROW_COVER, TIP_COVER = 3.0, 7.0
-#: What further directions and distances cost, in points covered.
+#: Cost of each less preferred direction, and of each point of distance, in points covered.
 TURN_COST, DISTANCE_COST = 0.2, 0.1
-#: How far a name and its leader line are from the tips of other arrows, and how much farther than from its
-#: own tip a name without a leader line is, in points.
+#: Smallest distance of a name and its leader line from the tips of other arrows, and by how much this
+#: distance exceeds the distance from the own tip for a name without a leader line, in points.
 FROM_TIPS, FARTHER = 4.0, 1.0
-#: If another tip is nearer than that, the leader line keeps this share of its distance, unless the tips are
-#: so near in points that they look like one.
+#: If another tip is nearer to the own tip, the leader line may come as near to it as this share of their
+#: distance. Tips within SAME_TIP points of each other look like one and are not kept apart.
 LEADER_SHARE, SAME_TIP = 0.4, 2.0
 #: A name of a large mark may cover any number of points.
 MARK_COVER = 1e9
-#: Radius of a dot, in points, and how far the name of a row is from its middle at least.
+#: Radius of a dot, and the smallest distance of the name of a row from the middle of a dot, in points.
 DOT_RADIUS, FROM_MIDDLE = 2.0, 0.5
-#: Width of the lines around letters, in points; so far names stay from the frame, which they would hide.
+#: Width of the halo around letters, in points, and the smallest distance of names from the frame.
 HALO = 1.8
 #: Height of a name, in font sizes.
 NAME_HEIGHT = 1.15
@@ -84,12 +84,12 @@ NAME_HEIGHT = 1.15
 class Name:
     """A text beside a position in data units; beside the edge of the axes if the position is outside.
 
-    `at_tip`: the position is the tip of an arrow from the origin. `of_row`: the position is that of a row;
-    the name hides the middle of no point and is nearest to its own. `most_covered`: how many points it may
-    cover. `radius`: that of a large mark at the position, in points. `leader`: a name without room beside
-    its tip may stand farther away, at the end of a line. `edge_text`: the text for a position outside of the
-    axes. `counted`: the caption says how many of these names of rows are written.
-    `variable`: the position of the variable of an arrow in the data.
+    `at_tip`: whether the position is the tip of an arrow from the origin. `of_row`: whether it is the point
+    of a row; the name then hides the middle of no point and is nearest to its own point. `most_covered`: the
+    largest number of points that the name may cover. `radius`: the radius of a large mark at the position,
+    in points. `leader`: whether a name without room beside its position may be at the end of a leader line.
+    `edge_text`: the text if the position is outside the axes. `counted`: whether the caption counts the name
+    among the written names of rows. `variable`: the position in the data of the variable of an arrow.
     """
 
     position: NDArray[np.float64]
@@ -119,21 +119,21 @@ class Names(Artist):
     tips : ndarray of shape (q, 2), optional
         Tips of the arrows that names should not cross.
     crossing_lines : (float, float), optional
-        Where a vertical and a horizontal line across the axes are; NaN for none. A name is on the same side
-        of them as its position.
+        The x of a vertical and the y of a horizontal line across the axes; NaN for none. A name is on the
+        same side of the lines as its position.
 
     Attributes
     ----------
     names : list of Name
-        Those that come first are placed first.
+        The names, in the order in which they are placed.
     written : list of Name
-        Those that were drawn last.
+        The names that were written at the last draw.
     boxes : list of Bbox
-        Their boxes, in pixels.
+        The boxes of the written names, in pixels.
     placements : list of Placement, optional
-        Where names stand; by default they are placed whenever the figure is drawn.
+        The names and their spots; by default names are placed whenever the figure is drawn.
     far_dots : ndarray of shape (m, 2)
-        Points that are triangles at the edge of the axes if they are outside.
+        Points that are drawn as triangles at the edge if they are outside the axes.
     """
 
     def __init__(
@@ -166,11 +166,11 @@ class Names(Artist):
             self.names.append(Name(at, text, colour, **options))
 
     def get_tightbbox(self, renderer: Any = None) -> Bbox | None:
-        """Return None: names are within the axes."""
+        """Return None, since names are within the axes."""
         return None
 
     def placed_in(self, view: View) -> list[Placement]:
-        """Return where the names stand that have room in such axes."""
+        """Return the placements of the names that have room in axes with this view."""
         scene = _Scene(self, view)
         for name in self.names:
             scene.place(name)
@@ -214,22 +214,22 @@ class Names(Artist):
 
 @dataclass(frozen=True, eq=False)
 class _Spots:
-    """Where a name could stand, the best first: boxes [[left, low], [right, high]] and lines, in points.
+    """Possible spots of a name, the best first: boxes [[left, low], [right, high]] and lines, in points.
 
-    A line is from beside the position to the name; NaN for a name that stands beside it without one.
+    A leader line runs from near the position to the name; it is NaN for a spot without a leader line.
     """
 
     boxes: NDArray[np.float64]
     lines: NDArray[np.float64]
 
     def touch(self, box: NDArray[np.float64], line: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which spots have no room beside a name in a box with a line."""
+        """Return which spots overlap or cross a name with this box and leader line."""
         overlap = ((self.boxes[:, 0] < box[1]) & (self.boxes[:, 1] > box[0])).all(axis=1)
         through = _enter(self.lines, box[None]) | _enter(line[None], self.boxes)
         return np.asarray(overlap | through | _cross(self.lines, line[None]))
 
     def followed_by(self, worse_spots: _Spots) -> _Spots:
-        """Return these spots and others that are not as good."""
+        """Return these spots followed by worse spots."""
         return _Spots(np.vstack([self.boxes, worse_spots.boxes]), np.vstack([self.lines, worse_spots.lines]))
 
     def only(self, kept: NDArray[Any]) -> _Spots:
@@ -239,7 +239,7 @@ class _Spots:
 
 @dataclass(eq=False)
 class Placement:
-    """A name, its spots in points from the lower left corner of the axes, and the one where it stands."""
+    """A name, its possible spots in points from the lower left corner of the axes, and the spot chosen."""
 
     name: Name
     spots: _Spots
@@ -255,7 +255,7 @@ class Placement:
 
 
 class _Scene:
-    """What names should not cover, in points from the lower left corner of the axes."""
+    """Everything that names should not cover, in points from the lower left corner of the axes."""
 
     def __init__(self, names: Names, view: View) -> None:
         self.view, self.size = view, names.size
@@ -280,7 +280,7 @@ class _Scene:
         return self.view.to_points(xy) if len(xy) else np.empty((0, 2))
 
     def _pieces(self, tips: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return points along the arrows, PIECE points apart."""
+        """Return points along each arrow, at most PIECE points apart."""
         along = [np.empty((0, 2))]
         for shaft in tips - self.origin:
             length = float(np.hypot(*shaft))
@@ -289,9 +289,9 @@ class _Scene:
         return np.vstack(along)
 
     def place(self, name: Name) -> None:
-        """Write a name in its best free spot, or where others have to move; without one it is left out.
+        """Write a name in its best free spot, or in a spot that other names can leave, or leave it out.
 
-        The name of a position outside is written without its coordinates if there is no room for them.
+        The name of a position outside the axes is written without `edge_text` if there is no room for it.
         """
         if bool(self.view.is_outside(name.position[None]).any()):
             anchor, name = self.view.edge(name.position[None])[0], replace(name, radius=MARK / 2.0)
@@ -311,7 +311,7 @@ class _Scene:
         return self._place_among(Placement(name, spots, 0))
 
     def _place_among(self, newcomer: Placement) -> bool:
-        """Write a name in its best free spot, or in one that a few others can leave, if there is one."""
+        """Write a name in its best free spot, or in one that a few names can leave; return whether there is one."""
         placements, overlaps = list(self.placements), self._overlaps(newcomer.spots)
         counts = overlaps.sum(axis=0)
         most_moved = MOST_MOVED if len(placements) < MANY_NAMES else 0
@@ -332,7 +332,7 @@ class _Scene:
         return False
 
     def _move(self, name: Placement) -> bool:
-        """Write a name in its best free spot, if there is one."""
+        """Write a name in its best free spot; return whether there is one."""
         overlaps = self._overlaps(name.spots).any(axis=0)
         if has_spot := not overlaps.all():
             name.number = int(np.argmin(overlaps))
@@ -340,19 +340,19 @@ class _Scene:
         return has_spot
 
     def _overlaps(self, spots: _Spots) -> NDArray[np.bool_]:
-        """Return which written names, but for one, touch which spots: a row for each name."""
+        """Return which spots each written name touches: a row for each name, a column for each spot."""
         rows = [self._touched(spots, other) for other in self.placements]
         return np.array(rows, dtype=bool).reshape(len(rows), len(spots.boxes))
 
     def _touched(self, spots: _Spots, other: Placement) -> NDArray[np.bool_]:
-        """Return which spots a written name touches, which is asked again whenever a name may move."""
+        """Return which spots a written name touches; results are cached for names that may move."""
         key = spots, other, other.number
         if key not in self.touched:
             self.touched[key] = spots.touch(other.box, other.line)
         return self.touched[key]
 
     def _spots_beside(self, name: Name, anchor: NDArray[np.float64]) -> _Spots:
-        """Return the spots of a name beside what it names, where it could belong to nothing else."""
+        """Return the spots of a name beside its position, where it is clear to what it belongs."""
         angles = self._outwards(anchor) + ARROW_TURNS if name.at_tip else NAME_DIRECTIONS
         directions = ROW_DIRECTIONS if name.of_row else _directions(angles)
         half = self._half(name)
@@ -370,7 +370,7 @@ class _Scene:
         return spots.only(self._distances(spots.boxes, self._rivals(name, anchor)) >= clearance)
 
     def _spots_with_leader(self, name: Name, anchor: NDArray[np.float64]) -> _Spots:
-        """Return the spots of a name at the end of a line that passes by nothing it could belong to."""
+        """Return the spots of a name at the end of a leader line that keeps clear of what else could be named."""
         turns, lengths = _pairs(LEADER_TURNS, LEADER_LENGTHS * self.size)
         inwards = np.pi * bool(name.edge_text)  # from the edge of the axes
         towards = _directions(self._outwards(anchor) + inwards + turns)
@@ -400,12 +400,12 @@ class _Scene:
         return np.array([width, NAME_HEIGHT * self.size]) / 2.0
 
     def _ranking(self, name: Name, spots: _Spots, costs: NDArray[np.float64]) -> _Spots:
-        """Return the spots within the frame that cover no more than the name may, the cheapest first."""
+        """Return the spots within the frame that do not cover too much, the cheapest first."""
         low, high = spots.boxes[:, 0], spots.boxes[:, 1]
         is_inside = (low >= self.frame[0]).all(axis=1) & (high <= self.frame[1]).all(axis=1)
         for obstacle in self.obstacles:
             is_inside &= ~spots.touch(obstacle, np.full((2, 2), np.nan))
-        if name.of_row:  # it hides the middle of no point
+        if name.of_row:  # the name hides the middle of no point
             is_inside &= _counts(self.dots, spots.boxes, FROM_MIDDLE) == 0
         sides = np.where(self._of(name.position[None])[0] > self.crossing_lines, 1.0, -1.0)
         is_inside &= ~(sides * (spots.boxes - self.crossing_lines) < HALO).any(axis=(1, 2))
@@ -416,9 +416,9 @@ class _Scene:
         return spots.only(order[covered[order] <= name.most_covered])
 
     def _rivals(self, name: Name, anchor: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what a name beside the anchor could also belong to: other tips, and points if it is a row's.
+        """Return what a name at the anchor could also belong to: all marks for a row, else other tips or means.
 
-        Points that look like one with that at the anchor are not among them.
+        For a row, marks within SAME_TIP points of the anchor, which look like one with it, are left out.
         """
         if name.of_row:
             return self.marks[np.hypot(*(self.marks - anchor).T) > SAME_TIP]
@@ -426,7 +426,7 @@ class _Scene:
         return marks[(marks != anchor).any(axis=1)]
 
     def _distances(self, boxes: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the distance in points of each box from the nearest of some points, if it is near."""
+        """Return the distance in points of each box from the nearest point, inf if no point is near."""
         points = _around(boxes, points, NEIGHBOURHOOD)
         away = points - np.clip(points, boxes[:, None, 0], boxes[:, None, 1])
         return np.asarray(np.hypot(*np.moveaxis(away, -1, 0)).min(axis=1, initial=np.inf))
@@ -438,26 +438,26 @@ class _Scene:
 
 
 def _directions(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return vectors of length one, as rows."""
+    """Return the unit vectors with these angles, as rows."""
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def _pairs(first: Any, second: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return every number of the first with every number of the second."""
+    """Return all pairs of a first and a second number, as two arrays."""
     return np.repeat(np.asarray(first, dtype=float), len(second)), np.tile(second, len(first))
 
 
 def _counts(
     points: NDArray[np.float64], boxes: NDArray[np.float64], space: float = 0.0
 ) -> NDArray[np.float64]:
-    """Return how many points are within each box, or within `space` of it."""
+    """Return the number of points within each box enlarged by `space` on each side."""
     points = _around(boxes, points, space)
     is_inside = (points > boxes[:, None, 0] - space) & (points < boxes[:, None, 1] + space)
     return np.asarray(is_inside.all(axis=2).sum(axis=1), dtype=float)
 
 
 def _around(boxes: NDArray[np.float64], points: NDArray[np.float64], space: float) -> NDArray[np.float64]:
-    """Return the points within the box of all boxes, or within `space` of it."""
+    """Return the points within the bounding box of all boxes, enlarged by `space` on each side."""
     if not len(boxes):
         return points[:0]
     low, high = boxes[:, 0].min(axis=0) - space, boxes[:, 1].max(axis=0) + space
@@ -465,12 +465,12 @@ def _around(boxes: NDArray[np.float64], points: NDArray[np.float64], space: floa
 
 
 def _along(lines: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points along each line."""
+    """Return equally spaced points along each line."""
     return lines[:, None, 0] + LEADER_STEPS * (lines[:, None, 1] - lines[:, None, 0])
 
 
 def _enter(lines: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which lines pass through their box."""
+    """Return which lines pass through the box of their row."""
     with np.errstate(divide="ignore", invalid="ignore"):  # lines along an axis, and places without a line
         shares = (boxes - lines[:, :1]) / (
             lines[:, 1:] - lines[:, :1]
