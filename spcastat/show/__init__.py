@@ -1,1 +1,1 @@
-"""What is printed: tables, summaries, text, HTML, LaTeX, Word and reports."""
+"""Printed output: tables, summaries, reports, and their text, HTML, LaTeX and Word formats."""

@@ -1,4 +1,4 @@
-"""Facts about choices of the numbers of components and of cardinalities; the templates have their words."""
+"""Facts about choices of the number of components and of cardinalities; the templates word them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from spcastat.show.templates import Fact, caution, fact
 
 
 def level(tests: ComponentTests) -> str:
-    """Return the level of the deflated test in percent."""
+    """Return the significance level of the deflated test in percent."""
     share = tests.found.draws.level
     return percent(share, 1 - (share >= 0.01))
 
 
 def number_of_components(tests: ComponentTests, compared: bool = True) -> Fact:
-    """Return the number, why it is not smaller and not larger, and, if `compared`, other numbers."""
+    """Return the number, the reasons for it and, if `compared`, the numbers that other rules give."""
     standing = tests.found
     k = standing.k
     doubt, close = standing.by_division, close_components(tests)
@@ -55,10 +55,10 @@ def number_of_components(tests: ComponentTests, compared: bool = True) -> Fact:
 
 
 def close_components(tests: ComponentTests) -> tuple[int, ...]:
-    """Return the components that a gain one standard error larger or smaller would add, or leave out.
+    """Return the components that would be added or dropped if gains differed by one standard error.
 
-    Several divisions into folds show by their numbers whether the choice is firm. A component that does not
-    exceed noise is not chosen whatever it predicts.
+    With several divisions into folds, the numbers that they give show whether the choice is firm. A
+    component that does not exceed noise is never chosen, whatever it predicts.
     """
     standing = tests.found
     if len(standing.prediction.by_division) > 1:
@@ -68,12 +68,12 @@ def close_components(tests: ComponentTests) -> tuple[int, ...]:
 
 
 def gains_are_shares(tests: ComponentTests) -> bool:
-    """Return whether gains are shares of the variance, since a variable is no unit if variances differ."""
+    """Return whether gains are shares of the variance, which they are if the variables' variances differ."""
     return not tests.data.has_equal_variances
 
 
 def gain(tests: ComponentTests, value: float, key: str = "gain") -> Fact:
-    """Return a gain in variables, or as a share of the variance."""
+    """Return a gain in multiples of the mean variance of a variable, or as a share of the variance."""
     is_share = gains_are_shares(tests)
     return fact(key, value=value / tests.p if is_share else value, share=is_share)
 
@@ -93,7 +93,7 @@ def data_of_tests(tests: ComponentTests) -> Fact:
 
 
 def _first_prediction(tests: ComponentTests) -> dict[str, Any]:
-    """Return what the first component predicts."""
+    """Return the gain in prediction from the first component, with its standard error."""
     row = tests.table.iloc[0]
     return {
         "gain": gain(tests, row["gain"]),
@@ -106,7 +106,7 @@ def _first_prediction(tests: ComponentTests) -> dict[str, Any]:
 
 
 def _counting(tests: ComponentTests) -> np.ndarray:
-    """Return which numbers of components count; those that were not compared do not."""
+    """Return which numbers of components count, as booleans; False for numbers that were not compared."""
     return np.asarray(tests.table["counts"].to_numpy() == True)  # noqa: E712  # NaN if not compared
 
 
@@ -117,7 +117,7 @@ def _noise_p_value(tests: ComponentTests, place: int) -> str:
 
 
 def last_prediction(tests: ComponentTests) -> Fact:
-    """Return what the last chosen component predicts."""
+    """Return the fact about the gain in prediction from the last chosen component."""
     standing, table = tests.found, tests.table
     counts = np.flatnonzero(_counting(tests))
     last_place = (
@@ -139,7 +139,7 @@ def last_prediction(tests: ComponentTests) -> Fact:
 
 
 def next_refusal(tests: ComponentTests) -> Fact | None:
-    """Return why the next component is not chosen; None if none was compared, or k is 0."""
+    """Return why the next component is not chosen; None if no further one was compared, or k is 0."""
     standing, table = tests.found, tests.table
     if not standing.k or standing.k >= len(table):
         return None
@@ -194,14 +194,14 @@ def number_reasons(tests: ComponentTests) -> Iterator[Fact]:
 
 
 def number_cautions(tests: ComponentTests) -> Iterator[Fact]:
-    """Yield warnings: the last component counts, untested variables."""
+    """Yield warnings: that the last component compared counts, and that variables were not tested."""
     if tests.found.k and tests.found.k == len(tests.table):
         yield fact("last counts", number=tests.found.k, possible=tests.found.k < tests.most)
     yield from untested(tests)
 
 
 def large_rows(tests: ComponentTests) -> Iterator[Fact]:
-    """Yield the fact about rows that change the number."""
+    """Yield the fact about large rows that change the number of components."""
     rows = tests.large
     if rows is not None and rows.labels:
         yield fact(
@@ -224,7 +224,7 @@ def untested(tests: ComponentTests) -> Iterator[Fact]:
 
 
 def copies_tested(tests: ComponentTests) -> Iterator[Fact]:
-    """Yield the fact about variables of which one is nearly a copy of another, if they may raise k."""
+    """Yield the fact about variables that are nearly copies of each other, if they may raise k."""
     if len(tests.copies) and tests.found.k > 1:
         variable, copy = tests.copies[0]
         short_first, short_second = short_names(tests.copies[0])
@@ -240,7 +240,7 @@ def copies_tested(tests: ComponentTests) -> Iterator[Fact]:
 
 
 def rows_tested(tests: ComponentTests) -> Iterator[Fact]:
-    """Yield lines on rows that may not be independent, on rows that were shrunk, and on copies."""
+    """Yield facts about rows that may not be independent, rows that were shrunk, and near copies."""
     yield from copies_tested(tests)
     yield from remarks_on_rows(tests.remarks)
     yield from shrunk(tests)
@@ -253,7 +253,7 @@ def remarks_on_rows(remarks: Iterable[Remark]) -> Iterator[Fact]:
 
 
 def shrunk(tests: ComponentTests) -> Iterator[Fact]:
-    """Yield the fact about large rows that were shrunk for the tests, which names them if they change k."""
+    """Yield the fact about large rows that were shrunk for the tests; it names them if they change k."""
     yield from large_rows(tests)
     rows = tests.large
     if rows is not None and not rows.labels:
@@ -262,9 +262,10 @@ def shrunk(tests: ComponentTests) -> Iterator[Fact]:
 
 
 def _base_below_line(tests: ComponentTests) -> int:
-    """Return over how many components the gains of those not chosen are; 0 if it depends on the component.
+    """Return the number of components that the gains below the line are relative to; 0 if it varies.
 
-    A chosen component that does not count is no base: if the next one counts, both are compared together.
+    A chosen component that does not count is not a baseline: if the next one counts, the gain is that of
+    both together.
     """
     compared = np.flatnonzero(tests.table["gain"].notna())
     counting = np.flatnonzero(_counting(tests)) + 1
@@ -298,7 +299,7 @@ def headings_of_tests(tests: ComponentTests) -> Fact:
 
 
 def definitions_of_tests(tests: ComponentTests) -> Iterator[Fact]:
-    """Yield what the columns of a print of the tests are."""
+    """Yield the definitions of the columns in the print of the tests."""
     base = _base_below_line(tests)
     is_share, is_simulated = gains_are_shares(tests), tests.data.is_matrix
     yield fact("definition of predicts", simulated=is_simulated)
@@ -308,13 +309,13 @@ def definitions_of_tests(tests: ComponentTests) -> Iterator[Fact]:
 
 
 def eigenvalues_not_printed(tests: ComponentTests, printed: int) -> Iterator[Fact]:
-    """Yield the fact that there are more eigenvalues than the print has components."""
+    """Yield the number of eigenvalues beyond those that the print shows, if there are any."""
     if count := len(tests.given_values) - printed:
         yield fact("eigenvalues not printed", count=count)
 
 
 def two_predictions(choice: Chosen, tests: ComponentTests) -> Iterator[Fact]:
-    """Yield why numbers of components and candidates predict different shares."""
+    """Yield why the predicted shares differ between the choice of k and the choice of cardinalities."""
     if choice.predicted:
         yield fact(
             "two predictions",
@@ -346,7 +347,7 @@ class NothingChosen:
 
 
 def nothing_chosen(choice: NothingChosen) -> Fact:
-    """Return why no component is chosen, and what may be done."""
+    """Return why no component is chosen, and what the user can do."""
     return fact(
         "nothing chosen",
         scaled=choice.ratio is None,
@@ -358,11 +359,11 @@ def nothing_chosen(choice: NothingChosen) -> Fact:
 # --- the cardinalities ----------------------------------------------------------------------------
 
 
-#: The advice for variables with very different variances.
+#: The call advised if the variances of the variables differ strongly.
 SCALED_CALL = "choose(data, scale=True)"
-#: criterion -> its name.
+#: Names of the criteria.
 CRITERION_NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
-#: More variables than this have no short answer that is seen at once, and the print says what half needs.
+#: With more variables than this, the print gives the number of loadings that half of the prediction needs.
 MANY_UNITS = 200
 
 
@@ -384,11 +385,11 @@ class Chosen:
     dense : float
         The PEV of dense PCA.
     dense_error : float or None
-        Its error of prediction.
+        The prediction error of dense PCA.
     groups : int or None
-        The number of groups of variables, if cardinalities count these.
+        The number of groups of variables, if cardinalities count groups.
     sampling_text : str
-        What folds and tests draw, if not single rows of the data.
+        The units that folds and tests draw, if not single rows of the data.
     remarks : sequence of Remark
         Remarks on rows that may not be independent.
     """
@@ -410,12 +411,12 @@ class Chosen:
 
     @property
     def counted(self) -> str:
-        """The column of the table with the sums of cardinalities."""
+        """The name of the column of the table that contains the sums of cardinalities."""
         return "groups" if self.groups else "nonzeros"
 
     @property
     def line(self) -> pd.Series:
-        """The candidate that was chosen."""
+        """The row of the table for the chosen candidate."""
         return self.table.iloc[self.selected.place]
 
     @property
@@ -430,7 +431,7 @@ class Chosen:
 
     @property
     def cells(self) -> int:
-        """The number of all loadings, or of all groups of loadings."""
+        """The total number of loadings, zero or not, or of groups of loadings."""
         return self.units * self.k
 
     @property
@@ -449,7 +450,7 @@ def card_text(card: Any) -> str:
     return ", ".join(map(str, card)) if isinstance(card, (tuple, list)) else str(card)
 
 
-#: A longer list of cardinalities is named by the smallest and the largest; calls have the list.
+#: Longer lists of cardinalities are abbreviated to the smallest and the largest; calls contain the list.
 CARDS_LENGTH = 26
 
 
@@ -468,12 +469,12 @@ def fit_name(choice: Chosen, line: pd.Series) -> str:
 
 
 def is_dense(choice: Chosen, line: pd.Series) -> bool:
-    """Whether a candidate has all loadings."""
+    """Return whether all loadings of a candidate are nonzero."""
     return bool(line[choice.counted] == choice.cells)
 
 
 def title(choice: Chosen) -> Fact:
-    """Return the answer in a line."""
+    """Return the answer in one line."""
     line = choice.line
     count = int(line[choice.counted])
     partition = line["family"] == "partition"
@@ -494,21 +495,22 @@ def title(choice: Chosen) -> Fact:
 
 
 def needs_loadings(choice: Chosen) -> bool:
-    """Return whether the rule asks what each loading adds, so that those of the fit are needed."""
+    """Return whether the rule selects a loading only if it improves the criterion enough."""
     return choice.by in ("cv", "ebic") and choice.rule == "worth"
 
 
 def of_cells(choice: Chosen) -> Fact:
-    """Return the number of all loadings, or of all groups of them."""
+    """Return the fact about the total number of loadings, or of groups of loadings."""
     return fact("of cells", cells=choice.cells, groups=bool(choice.groups))
 
 
 def compared(choice: Chosen) -> list[int]:
-    """Return the places of the fits that are shown beside the choice, in the order of the table.
+    """Return the positions of the fits that are shown next to the choice, in the order of the table.
 
-    They are the sparsest fit that keeps half of the best prediction, with many variables also the one that
-    keeps four fifths; the sparsest of another family that predicts nearly as well as the choice, and the
-    best. Fits that predict no better than another of these with fewer loadings are not shown.
+    Next to the choice and the best fit, the table shows the sparsest fit that keeps 60 % of the best
+    prediction (with many variables, the sparsest that keep 50 % and 80 %), and the sparsest fit of another
+    family that predicts nearly as well as the choice. Fits that are dominated by another of these, which
+    predicts as well with fewer loadings, are not shown.
     """
     table, place = choice.table, choice.selected.place
     sizes, shares = table[choice.counted].to_numpy(), table["kept"].to_numpy()
@@ -524,7 +526,7 @@ def compared(choice: Chosen) -> list[int]:
         (family != family[place]) & (shares >= 0.98 * shares[place]) & undominated
     )
     visible_places |= {int(other_families[0])} if other_families.size else set()
-    # the nearest sparser fit says what the last loadings are for
+    # the nearest sparser fit shows what the last loadings contribute
     if len(visible_places) < 3 and (sizes < sizes[place]).any():
         visible_places.add(int(np.flatnonzero(sizes < sizes[place])[-1]))
     for i in visible_places - {place}:
@@ -535,12 +537,12 @@ def compared(choice: Chosen) -> list[int]:
 
 
 def unequal_variances(choice: Chosen) -> Iterator[Fact]:
-    """Yield a fact on variables in very different units, which comes first."""
+    """Yield the fact about variables with very different variances, which is shown first."""
     yield from facts.unequal_variances(choice.state.record, choice.state.moments.variances, SCALED_CALL)
 
 
 def header(choice: Chosen, between: Sequence[Fact], about_rows: Sequence[Remark] = ()) -> Iterator[Fact]:
-    """Yield the lines of the header of the choice; `between` is inserted after the data and the fit."""
+    """Yield the facts of the header of the choice; `between` follows the facts about the data."""
     yield facts.dataset(choice.state)
     if choice.sampling_text:
         yield fact("drawn", text=choice.sampling_text)
@@ -575,11 +577,12 @@ def sparseness(choice: Chosen) -> Fact:
 
 
 def doubtful_prediction(choice: Chosen, past: bool = False) -> Fact | None:
-    """Return a caution if no candidate predicts clearly better than the column means; `past` is its tense.
+    """Return a caution if no candidate predicts clearly better than the column means; `past`: past tense.
 
-    The best of many candidates is compared, which favours it: of 40 sets each of normal and of t(3) noise
-    (30 x 60 to 200 x 30, two components asked for), .60 to .90 have the caution; beside two real components
-    of five variables (30 to 100 rows, 20 or 60 variables, variance .3 to 1 of each variable) 0 to .10.
+    The best of many candidates is compared, so its prediction is optimistic. In 40 data sets each of normal
+    and of t(3) noise (30 x 60 to 200 x 30, two components requested), .60 to .90 get the caution; with two
+    real components of five variables (30 to 100 rows, 20 or 60 variables, variance .3 to 1 of each
+    variable), 0 to .10 get it.
     """
     if not choice.predicted:
         return None
@@ -591,7 +594,7 @@ def doubtful_prediction(choice: Chosen, past: bool = False) -> Fact | None:
 
 
 def share_of_best(choice: Chosen, past: bool = False) -> Fact:
-    """Return the share that the fit keeps of the best prediction, or of what is explained in these data."""
+    """Return the fact about the share of the best prediction, or of the explained variance, that is kept."""
     line = choice.line
     if choice.by == "variance":
         return fact("share of PCA", share=line["relative_adjusted"], past=past)
@@ -600,7 +603,7 @@ def share_of_best(choice: Chosen, past: bool = False) -> Fact:
 
 
 def rule_of_choice(choice: Chosen, past: bool = False) -> Fact:
-    """Return the rule by which the fit was chosen, as the end of a sentence; `past` is its tense."""
+    """Return the rule that chose the fit, as the end of a sentence; `past` gives the past tense."""
     keys = {
         "worth": "not worth adding",
         "keep": "fewest that keep",
@@ -663,7 +666,7 @@ def choice_reasons(choice: Chosen) -> Iterator[Fact]:
 
 
 def remarks(choice: Chosen) -> Iterator[Fact]:
-    """Yield remarks on folds, the end of given candidates, few rows and single variables."""
+    """Yield remarks on folds, a choice at the end of the given candidates, few rows, and single variables."""
     record, table = choice.state.record, choice.table
     yield from not_firm(choice)
     # with fewer than 60 rows the rule of one standard error selects too few
@@ -681,9 +684,10 @@ def remarks(choice: Chosen) -> Iterator[Fact]:
 
 
 def not_firm(choice: Chosen) -> Iterator[Fact]:
-    """Yield the fact that individual divisions give other numbers, or that sparser fits predict as well.
+    """Yield a fact if individual divisions give other numbers, or if sparser fits predict equally well.
 
-    Candidates with more loadings that predict as well are alone no reason for doubt: rules prefer few.
+    Fits with more loadings that predict equally well are no reason for doubt, since rules prefer sparser
+    fits.
     """
     selected, sizes = choice.selected, choice.table[choice.counted].to_numpy()
     size = int(choice.line[choice.counted])

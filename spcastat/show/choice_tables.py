@@ -1,4 +1,4 @@
-"""What is printed of the choices of a number of components and of cardinalities: tables and reasons."""
+"""Tables and reasons printed for choices of the number of components and of cardinalities."""
 
 from __future__ import annotations
 
@@ -75,19 +75,19 @@ def number_document(tests: ComponentTests) -> Document:
 
 
 def _tested_data(tests: ComponentTests) -> list[Fact]:
-    """Return the facts about the data and about the sample of them that was drawn."""
+    """Return the facts about the data and, if one was drawn, about the sample."""
     sample = [fact("drawn", text=tests.drawn)] if tests.drawn else []
     return [choice_facts.data_of_tests(tests), *sample]
 
 
-#: So many of the last components are in a print that has no room for all.
+#: Number of last components that are shown if a print has no room for all.
 LAST_COMPONENTS = 4
 
 
 def print_of_number(tests: ComponentTests) -> Screen:
-    """Return the print: the reasons, and what the first and the last components predict.
+    """Return the print: the reasons, and the predictions of the first and the last components.
 
-    The table lacks the columns of parallel analysis, which is for comparison only.
+    The table omits the columns of parallel analysis, which is shown for comparison only.
     """
     document = number_document(tests)
     table = _without_columns(document.tables[0], PARALLEL_ANALYSIS)
@@ -96,7 +96,7 @@ def print_of_number(tests: ComponentTests) -> Screen:
         header_lines(lines([*_tested_data(tests), choice_facts.number_of_components(tests, compared)]))
         for compared in (True, False)
     )
-    headings = 2 + any(row.rule for row in table.rows)  # with rules
+    headings = 2 + any(row.rule for row in table.rows)  # lines of the headings, with rules
 
     def body(header: list[str], room: int) -> Excerpt:
         rows_shown = _ends(table, room - len(header) - 1 - headings, tests.found.k)
@@ -125,13 +125,13 @@ PARALLEL_ANALYSIS = ("shrunk", "noise", "p")
 
 
 def is_caution(one_fact: Fact) -> bool:
-    """Return whether prints have a fact as a warning or a remark."""
+    """Return whether prints show a fact as a warning or a remark."""
     template = TEMPLATES[one_fact.key]
     return bool(template.warning or template.remark)
 
 
 def with_cautions(screen: Screen, cautions: Sequence[Fact], in_brief: bool) -> Screen:
-    """Return a print with warnings and remarks, in fewer words and remarks among sentences if `in_brief`."""
+    """Return a print with warnings and remarks; if `in_brief`, shorter, with remarks among the sentences."""
     if in_brief:
         sentences = (*remarks(cautions, brief=True), *screen.sentences)
         return replace(screen, warnings=tuple(warnings(cautions, brief=True)), sentences=sentences)
@@ -139,7 +139,7 @@ def with_cautions(screen: Screen, cautions: Sequence[Fact], in_brief: bool) -> S
 
 
 def _without_columns(table: Table, names: Sequence[str]) -> Table:
-    """Return a table without the columns of these names."""
+    """Return a table without the columns that have these headings."""
     places = [place for place, heading in enumerate(table.headings) if heading not in names]
     rows = tuple(replace(row, cells=tuple(row.cells[place] for place in places)) for row in table.rows)
     headings = tuple(table.headings[place] for place in places)
@@ -147,10 +147,10 @@ def _without_columns(table: Table, names: Sequence[str]) -> Table:
 
 
 def _ends(table: Table, count: int, k: int) -> Table:
-    """Return a table with some of its rows, and dots for the others, if it has more than `count`.
+    """Return a table of at most `count` rows, with dots in place of the rows that are left out.
 
-    The k chosen ones and the next one come first, and the last ones if there is room. Without room for the
-    chosen ones, the first of them, the last of them and the next one remain.
+    The rows of the k chosen components and of the next one are shown first, and the last rows if there is
+    room. If the chosen components do not fit, the first and the last of them and the next one are shown.
     """
     rows = table.rows
     if len(rows) <= count:
@@ -180,12 +180,12 @@ def number_reason(tests: ComponentTests) -> str:
 
 
 def _test_lines(tests: ComponentTests) -> Table:
-    """Return what components predict, and their tests, with a line below the chosen ones."""
+    """Return the table of predictions and tests of the components, with a rule below the chosen ones."""
     table, rows = tests.table, []
     m, given_values = len(table), tests.given_values
     has_shrunk_rows = tests.large is not None
     are_shares = choice_facts.gains_are_shares(tests)
-    gain_unit = 100.0 / tests.p if are_shares else 1.0  # shares have a digit more than their differences
+    gain_unit = 100.0 / tests.p if are_shares else 1.0  # shares get one digit more than their differences
     values = alike([*given_values[:m], *table["observed"], *table["noise"]])
     cumulative = np.cumsum(given_values) / given_values.sum()
 
@@ -264,7 +264,7 @@ def summary_document(choice: Chosen | NothingChosen, tests: ComponentTests | Non
 
 
 def answer_document(choice: Chosen, tests: ComponentTests | None) -> Document:
-    """Return the answer, why, the loadings, and the fits beside it, for notebooks and files."""
+    """Return the answer, its reasons, the loadings, and the other fits, for notebooks and files."""
     loadings = loadings_table(
         frames.loadings(choice.state), VariableArrangement(sort=True, max_rows=UNSORTED)
     )
@@ -274,7 +274,7 @@ def answer_document(choice: Chosen, tests: ComponentTests | None) -> Document:
 
 
 def _header(choice: Chosen, tests: ComponentTests | None) -> list[Fact]:
-    """Return the facts about the data, the call, the reasons, and doubt."""
+    """Return the facts about the data, the call, the reasons, and reasons for doubt."""
     doubt = choice_facts.not_firm(choice)
     if tests is None:
         return [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, []), *doubt]
@@ -289,7 +289,7 @@ def _alternatives_table(choice: Chosen) -> Table:
 
 
 def _alternatives_in_words(choice: Chosen) -> str:
-    """Return what the fits beside the choice keep, as the reason of the choice says, or else their PEV."""
+    """Return the shares that the other fits keep, by the measure of the reason, or else their PEV."""
     texts: list[str] = []
     for place in choice_facts.compared(choice):
         line = choice.table.iloc[place]
@@ -304,7 +304,7 @@ def _alternatives_in_words(choice: Chosen) -> str:
 
 
 def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
-    """Return the print: the answer, why, the fits beside it if there is room, and its loadings."""
+    """Return the print: the answer, its reasons, the other fits if there is room, and the loadings."""
     loadings = loadings_only(choice.state)
     about = _header(choice, tests)
     # what to do about unequal variances comes first, since it changes the whole choice
@@ -337,7 +337,7 @@ def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
 
 
 def _body(layout: Body, header: list[str], may_leave_out: bool, room: int) -> Excerpt:
-    """Return the loadings under the header; if some may be left out, where to find those without room."""
+    """Return the header and the loadings; if some may be left out, a line says where to find all."""
     text = layout(room - len(header) - 1)
     if not text.is_complete and not may_leave_out:
         return Excerpt([])
@@ -364,7 +364,7 @@ def choice_notes(choice: Chosen, tests: ComponentTests | None) -> list[str]:
 
 
 def alternatives(choice: Chosen) -> pd.DataFrame:
-    """Return the fits that the print shows beside the choice, with the labels of their rows in its table."""
+    """Return the fits that the print shows next to the choice, with the row labels of its table."""
     places = [place for place in choice_facts.compared(choice) if place != choice.selected.place]
     table = choice.table.iloc[places][["nonzeros", "predicts", "kept", "family", "card"]].copy()
     table["disjoint"] = table.pop("family") == "partition"
@@ -440,9 +440,10 @@ def _columns(choice: Chosen, brief: bool) -> tuple[str, ...]:
 
 
 def _table(choice: Chosen, columns: tuple[str, ...], places: Sequence[int], mark: str = "") -> Table:
-    """Return candidates, with a mark for the choice, and dense PCA as the last one.
+    """Return the table of candidates, with the choice marked, and dense PCA in the last row.
 
-    The choice has a column with `mark`; without it, an arrow after its name, which takes less room.
+    If `mark` is given, it is shown in a column of its own in the row of the choice; otherwise an arrow
+    follows the name of the choice, which needs less room.
     """
     write = {
         "loadings": lambda line: f"{int(line['nonzeros']):,}",
@@ -470,7 +471,7 @@ def _table(choice: Chosen, columns: tuple[str, ...], places: Sequence[int], mark
 
 
 def _pca_cells(choice: Chosen, columns: tuple[str, ...]) -> list[str]:
-    """Return the cells of dense PCA, empty where they say nothing."""
+    """Return the cells of dense PCA, empty where a column does not apply."""
     cells = {
         "loadings": f"{choice.state.record.p * choice.k:,}",
         "PEV": percent(choice.dense, 1),
@@ -493,12 +494,12 @@ def _key(choice: Chosen, columns: tuple[str, ...]) -> str:
 # --- the stability of a choice --------------------------------------------------------------------
 
 
-#: With fewer halves, a sentence says what more would change.
+#: With fewer halves, a sentence reports the error of the shares.
 ENOUGH_HALVES = 20
 
 
 def few_halves(n: int) -> str:
-    """Return a sentence on the error of shares of n halves, "" for enough."""
+    """Return a sentence on the error of shares of n halves, "" if n is large enough."""
     if n >= ENOUGH_HALVES:
         return ""
     return (
@@ -508,7 +509,7 @@ def few_halves(n: int) -> str:
 
 
 def _range(smallest: float, largest: float) -> str:
-    """Return a range of whole numbers, or the number if there is one."""
+    """Return a range of whole numbers, or the number if both ends are equal."""
     return f"{smallest:.0f}" if smallest == largest else f"{smallest:.0f} to {largest:.0f}"
 
 
@@ -531,7 +532,7 @@ def stability_document(
     choice : str
         The numbers of components and loadings of the choice.
     remark : str
-        How often variables do not vary in a half.
+        A sentence on how often variables are constant in a half.
     nothing : bool
         Whether no component was chosen.
     """

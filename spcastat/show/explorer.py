@@ -1,4 +1,4 @@
-"""A path of fits as one HTML page with a slider for the cardinality.
+"""A path of fits as an HTML page with a slider for the cardinality.
 
 The page contains the data as JSON; ``assets/explorer.js`` displays them, and ``assets/blocks.js`` lays
 out the biplot.
@@ -39,7 +39,7 @@ from spcastat.show.templates import line
 
 #: The scripts of the page: the layout of the biplot, and everything else.
 SCRIPTS = ("blocks.js", "explorer.js")
-#: The largest number of components that the biplot offers: each pair has its own scale.
+#: The largest number of components in the biplot, since each pair of components has its own scale.
 BIPLOT_COMPONENTS = 12
 
 
@@ -99,7 +99,7 @@ def write_explorer(
     }
     body = asset("explorer.html")
     pieces = []
-    for mark, part in parts.items():  # in their order in the page, so that inserted text is not searched
+    for mark, part in parts.items():  # in the order of the page, so that inserted text is not searched
         head, body = body.split(mark)
         pieces += [head, part]
     page = page_of(title, version, "explorer", "".join([*pieces, body]), script)
@@ -155,7 +155,7 @@ def explorer_data(
 
 
 def _rows(position: Position, max_points: int | None) -> tuple[list[int] | None, Any, str]:
-    """Return the positions of the rows drawn, the labels of all rows, and the reason, if none are drawn."""
+    """Return the positions of the rows drawn, the labels of all rows, and why no rows are drawn, or ""."""
     source = position.source
     if source is None or not source.holds_scores:
         from_rows = position.state.record.from_rows
@@ -201,7 +201,7 @@ def _position(
         scores = rows.scores(state, position.source).to_numpy(dtype=float)
         with np.errstate(all="ignore"):
             spread = np.nanstd(scores, axis=0, ddof=1) if len(scores) > 1 else np.zeros(scores.shape[1])
-        spread = np.where(np.isfinite(spread), spread, 0.0)  # 0 where a column is constant or unknown
+        spread = np.where(np.isfinite(spread), spread, 0.0)  # 0 for constant or unknown columns
         scaled = scores / np.where(spread > 0, spread, 1.0)
         # rounded to thousandths, which are much smaller than a pixel
         content["scores"] = [_numbers(np.round(1000 * line)) for line in scaled[list(row_places)]]
@@ -218,7 +218,7 @@ def _position(
 
 
 def _far_positions(xy: NDArray[np.float64], row_places: Sequence[int]) -> list[int]:
-    """Return which of these rows are far from all others, counted among these."""
+    """Return the positions, within `row_places`, of rows that are far from all others."""
     complete_rows = np.isfinite(xy).all(axis=1)
     mask = np.zeros(len(xy), dtype=bool)
     mask[complete_rows] = far_rows(xy[complete_rows])

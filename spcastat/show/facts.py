@@ -1,4 +1,4 @@
-"""Facts about a fit for its summary and a methods section: numbers and names; templates have the words."""
+"""Facts about a fit for its summary and a methods section: numbers and names, which templates word."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from spcastat.show.grid import percent
 from spcastat.show.proof_facts import proof_methods, proof_sentence
 from spcastat.show.templates import Fact, fact, part
 
-#: The largest number of covariates named, and of variables with the share that covariates explain.
+#: The largest number of covariates that are named, and of variables whose explained shares are given.
 FEW_NAMES = 4
-#: So many different cardinalities are listed.
+#: The largest number of different cardinalities that are listed.
 FEW_COUNTS = 8
-#: In prints of more components each has a row, and measures have short headings.
+#: With more components than this, prints have a row for each component, and short headings of measures.
 MOST_LISTS = 8
-#: What the table of methods has in place of a paper for methods of this package.
+#: The entry of the table of methods in place of a paper, for methods of this package.
 OURS = "of this package"
-#: Names of kinds of correlations, if they are names of people.
+#: Kinds of correlations that are named after people.
 CORRELATION_NAMES = {
     "spearman": "Spearman",
     "pearson": "Pearson",
@@ -127,7 +127,7 @@ def dataset(state: FitState) -> Fact:
             imputations=record.imputations,
             dropped=record.dropped,
             missing=missing(record) if record.missing and record.missing["cells"] else None,
-            formula="" if mixed and record.formula == "~ ." else record.formula,  # that of all columns
+            formula="" if mixed and record.formula == "~ ." else record.formula,  # "~ ." is all columns
             weighted=record.weighted,
             counted="" if record.effective_n == record.n else f"{record.effective_n:,.6g}",
         )
@@ -151,10 +151,10 @@ def dataset(state: FitState) -> Fact:
 
 
 def column_given(call: str, option: str) -> str:
-    """Return the name of the column that was given as an option of a call, "" if none was."""
+    """Return the name of the column that was passed as an option of a call, or ""."""
     try:
         expression = ast.parse(call, mode="eval").body
-    except SyntaxError:  # it has values that are not written in full
+    except SyntaxError:  # the call contains values that are abbreviated
         return ""
     keywords = expression.keywords if isinstance(expression, ast.Call) else []
     values = [keyword.value for keyword in keywords if keyword.arg == option]
@@ -173,7 +173,7 @@ def standardisation(record: Record) -> dict[str, Fact]:
 
 
 def partial(state: FitState, adjusted: Partial) -> Fact:
-    """Return the fact about covariates: the variance they explain, the variables they explain best."""
+    """Return the fact about covariates: the variance they explain and the variables they explain best."""
     record, parts = state.record, adjusted.regression.shares
     order = np.argsort(-parts, kind="stable").tolist()
     strongest = [f"{name_text(state.spec.columns[j])} {100 * parts[j]:.1f}" for j in order]
@@ -192,23 +192,23 @@ def partial(state: FitState, adjusted: Partial) -> Fact:
 
 
 def enumeration(words: Iterable[str], conjunction: str = "and") -> str:
-    """Return words in one text, with commas, and a conjunction before the last; "" for none."""
+    """Return words joined by commas, with a conjunction before the last word; "" for no words."""
     *first_words, last_word = [*words] or [""]
     return f"{', '.join(first_words)} {conjunction} {last_word}" if first_words else last_word
 
 
 def _abbreviated(names: list[str]) -> str:
-    """Return names separated by commas, of many the first and the last."""
+    """Return names separated by commas; of a long list, only the first ones and the last."""
     return ", ".join(names if len(names) <= FEW_NAMES else [*names[: FEW_NAMES - 1], "...", names[-1]])
 
 
 def share_taken(state: FitState) -> float:
-    """Return the share of the variance of the variables, as they are scaled, that the covariates take."""
+    """Return the share of the total variance of the scaled variables that the covariates explain."""
     assert state.spec.partial is not None
     parts = state.spec.partial.regression.shares
     residual = state.moments.variances
     if state.record.scaling == "sd" or (not state.record.from_rows and state.has_unit_variances):
-        return float(parts.mean())  # variances are one, before and after the adjustment
+        return float(parts.mean())  # variances are one before and after the adjustment
     return float(1.0 - residual.sum() / (residual / (1.0 - parts)).sum())
 
 
@@ -227,7 +227,7 @@ def weighted_groups(record: Record) -> Iterator[Fact]:
 
 
 def gaps(record: Record) -> Fact:
-    """Return the fact about rows that were dropped between others in time."""
+    """Return the fact about dropped rows that leave gaps in a time series."""
     return fact("gaps", dropped=record.dropped, remark=gaps_warning(record.dropped))
 
 
@@ -237,7 +237,7 @@ def draws(record: Record) -> Fact:
     return fact("draws in time" if in_time else "draws", design=design_text(record.row_design))
 
 
-#: So many labels of rows are named in a line; the largest share of a column's cells without a remark.
+#: The largest number of names in a line; the largest share of outlying cells in a column without a remark.
 NAMED_ROWS, MUCH_OF_A_COLUMN = 4, 0.1
 
 
@@ -266,7 +266,7 @@ def robust(state: FitState, cleaning: Cleaning) -> Fact:
 
 
 def _cells(cleaning: Cleaning, key: str = "cells downweighted") -> Fact:
-    """Return the fact about outlying cells, with their share in percent, None if it rounds to zero."""
+    """Return the fact about outlying cells, with their share in percent (None if it rounds to zero)."""
     share = 100.0 * cleaning.pulled / max(cleaning.known, 1)
     return fact(
         key,
@@ -304,14 +304,14 @@ def robust_methods(cleaning: Cleaning) -> Iterator[Fact]:
 
 
 def of_cleaned_data(state: FitState) -> Iterator[Fact]:
-    """Yield the fact that variances are those of cleaned data, if cleaning changed them."""
+    """Yield the fact that variances refer to cleaned data, if cleaning changed the data."""
     changes = state.cleaned
     if any(changes.values()):
         yield fact("of cleaned data", **changes)
 
 
 def total_variance(state: FitState) -> Fact:
-    """Return the name of the variance of which others are shares."""
+    """Return the name of the total variance, the denominator of all shares."""
     return fact("total variance", **state.cleaned, partial=state.spec.partial)
 
 
@@ -320,20 +320,20 @@ Variances = TypeVar("Variances", pd.DataFrame, pd.Series)
 
 
 def with_total(table: Variances, state: FitState) -> Variances:
-    """Name in ``attrs["total"]``, for plots, what the shares in a table are of; return the table."""
+    """Store the name of the total variance, for plots, in ``attrs["total"]`` of a table, and return it."""
     table.attrs["total"] = part(total_variance(state))
     return table
 
 
 def drawn_shares(state: FitState) -> pd.Series:
-    """Return the share of each component, for plots, with its measure and its total in `attrs`."""
+    """Return the share of each component, for plots, with the names of measure and total in `attrs`."""
     shares = frames.variance(state)["share of total"]
     shares.attrs["share"] = "adjusted" * (not state.record.is_pca)
     return with_total(shares, state)
 
 
 def drawn_variances(state: FitState) -> pd.DataFrame:
-    """Return the variances of the components, for a scree plot, with its total and its label in `attrs`."""
+    """Return the variances of the components, for a scree plot, with total and label in `attrs`."""
     table = with_total(frames.variance(state), state)
     if not (state.record.sparse or state.record.is_pca):
         table.attrs["label"] = f"{state.record.method} (adjusted)"
@@ -341,7 +341,7 @@ def drawn_variances(state: FitState) -> pd.DataFrame:
 
 
 def cumulative_heading(state: FitState) -> str:
-    """Return the heading of cumulative shares of variance, which names the data if they were cleaned."""
+    """Return the heading of cumulative shares of variance, which says so if the data were cleaned."""
     return frames.CUMULATIVE.replace("total variance", part(total_variance(state)))
 
 
@@ -361,19 +361,19 @@ def missing(record: Record) -> Fact:
 
 
 def variables_of_mixed(record: Record) -> int:
-    """Return the number of numbers and factors, of which `p` counts the levels."""
+    """Return the number of variables, numeric or factors; `p` counts the levels of factors instead."""
     groups = record.groups or {"names": [], "of": []}
     return variable_count(record.p, groups["of"], groups["names"])
 
 
 def nearest(about: Mapping[str, Any]) -> Fact:
-    """Return the fact about an indefinite matrix that was changed to the nearest correlation matrix."""
+    """Return the fact about an indefinite matrix that was replaced by the nearest correlation matrix."""
     pair = " and ".join(about["pair"]) if "pair" in about else None
     return fact("nearest", **{**about, "pair": pair})
 
 
 def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=True") -> Iterator[Fact]:
-    """Yield a fact if variables with very different `variances`, (p,), were not scaled; `call` is advised."""
+    """Yield a fact, with the advice `call`, if `variances`, shape (p,), differ strongly without scaling."""
     positive = variances[variances > 0]
     unscaled = record.groups is None and (not record.from_rows or record.scaling == "none")
     if unscaled and variance_ratio(variances):
@@ -382,7 +382,7 @@ def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=
 
 
 def counts(record: Record) -> Iterator[Fact]:
-    """Yield a fact about rows that may be counts, of which a few large ones can dominate the components."""
+    """Yield a fact if the data may be counts, since a few large rows can then dominate the components."""
     if record.may_be_counts:
         yield fact("counts")
 
@@ -421,10 +421,10 @@ def numbers(record: Record, V: np.ndarray) -> Iterator[Fact]:
 
 
 def goal(record: Record) -> Iterator[Fact]:
-    """Yield the fact about the share of variance that the fit keeps."""
+    """Yield the fact about the target share of variance that the fit keeps."""
     share = record.options.get("variance")
     if share is not None:
-        # files of the first layouts have the option "search" for a target on all components together
+        # in old files the option "search" marks a target for all components together
         total = record.options.get("promise") == "total" or record.options.get("search") == "joint"
         yield fact("goal", goal=share, total=total)
 
@@ -469,18 +469,18 @@ def method(record: Record) -> Fact:
 
 
 def _within_sentence(title: str) -> str:
-    """Return a title with a small letter, unless it begins with an abbreviation."""
+    """Return a title in lower case, unless it begins with an abbreviation."""
     return f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
 
 
 def measure_label(record: Record, objective: Objective) -> str:
-    """Return the name of what was maximised; adjusted variance and PEV of one component are its variance."""
+    """Return the name of the objective; for one component, adjusted variance and PEV are its variance."""
     is_variance = record.k == 1 and objective.equals_variance
     return "variance of the component" if is_variance else objective.label
 
 
 def objective_of(record: Record) -> Objective | None:
-    """Return what the method maximised, if it has that choice."""
+    """Return the objective that the method maximised; None if the method has no choice of objective."""
     return OBJECTIVES.get(str(record.options.get("objective")))
 
 
@@ -590,7 +590,7 @@ def headline(state: FitState, counts: Sequence[int], in_sentence: bool = False) 
 
 
 def _cards(record: Record, counts: Sequence[int]) -> Fact:
-    """Return the cardinalities as a part of a sentence."""
+    """Return the cardinalities as part of a sentence."""
     if len(set(counts)) == 1:
         return fact("equal cards", card=counts[0], k=record.k)
     if len(counts) <= FEW_COUNTS:
@@ -606,7 +606,7 @@ def how_found(record: Record) -> Fact:
 
 
 def found_in_brief(record: Record) -> Fact:
-    """Return the fact about the search or the method in a line."""
+    """Return the fact about the search or the method in one line."""
     evidence = record.evidence
     if evidence is None:
         return fact("method in brief", **method(record).values, advice=record.advice)
@@ -651,14 +651,14 @@ def explained(state: FitState) -> Fact:
     )
 
 
-#: Measures of explained variance that prints always have; they also have that of the objective.
+#: Measures of explained variance that prints always show, in addition to the measure of the objective.
 PRINTED_MEASURES = ("adjusted", "pev")
 
 
 def measures_printed(state: FitState, table: pd.DataFrame) -> tuple[str, ...]:
     """Return the names of the measures in a print of the table of variances of a fit.
 
-    The share of least squares is one of them where the two others cannot come near the share of PCA.
+    The least-squares share is added if the other two cannot come near the share of PCA.
     """
     names = [*PRINTED_MEASURES]
     if (maximised := objective_of(state.record)) is not None:
@@ -671,8 +671,8 @@ def measures_printed(state: FitState, table: pd.DataFrame) -> tuple[str, ...]:
 def definitions(state: FitState, table: pd.DataFrame, has_shares: bool) -> Iterator[Fact]:
     """Yield the definitions of the measures in a print of the table of variances of a fit.
 
-    `has_shares` is whether the share of each component is in brackets after its name. Those of dense PCA have
-    one measure, and need none.
+    `has_shares` is whether the share of each component is shown in brackets after its name. Prints of dense
+    PCA have only one measure and need no definition.
     """
     measures = () if state.record.is_pca else measures_printed(state, table)
     if state.record.k == 1:
@@ -682,15 +682,15 @@ def definitions(state: FitState, table: pd.DataFrame, has_shares: bool) -> Itera
 
 
 def measures_of_variance(state: FitState) -> Fact:
-    """Return what the shares of variance are of which the table of variances has several."""
+    """Return the fact that defines the measures of explained variance in the table of variances."""
     k = state.record.k
     return fact("measures of variance", k=k, several=k > 1)
 
 
 def variance_of_few(state: FitState, table: pd.DataFrame) -> list[Fact]:
-    """Return the fact that the variables with loadings have less variance than PCA explains, if they have.
+    """Return a fact if the total variance of the variables with loadings is below what PCA explains.
 
-    Projection on the loadings reproduces only variance of these variables. `table` is that of the variances.
+    Projection on the loadings reproduces only variance of these variables. `table` is the table of variances.
     """
     if not state.record.sparse or "cumulative least squares" not in table:  # older files may lack it
         return []
@@ -712,12 +712,12 @@ def variance_of_few(state: FitState, table: pd.DataFrame) -> list[Fact]:
     ]
 
 
-#: Variables without loadings are named in a print if their names have at most so many characters.
+#: The largest number of characters of names of variables without loadings that a print lists.
 NAMES_WITHOUT_LOADINGS = 60
 
 
 def without_loadings(state: FitState, V: np.ndarray) -> Iterator[Fact]:
-    """Yield the fact about variables that have a nonzero loading in no component of `V`, shape (p, k)."""
+    """Yield the fact about variables whose loadings are zero in all components of `V`, shape (p, k)."""
     places = np.flatnonzero(~V.any(axis=1))
     if len(places):
         names = ", ".join(full_names(state.spec.columns[places[:NAMES_WITHOUT_LOADINGS]]))
@@ -731,7 +731,7 @@ def without_loadings(state: FitState, V: np.ndarray) -> Iterator[Fact]:
 
 
 def inference(state: FitState) -> Iterator[Fact]:
-    """Yield facts about the results of resampling that a fit shows."""
+    """Yield facts about the resampling results that are stored with a fit."""
     results = state.inference
     if results.stability is not None:
         halves = results.stability
@@ -758,7 +758,7 @@ def inference(state: FitState) -> Iterator[Fact]:
 
 
 def proofs(state: FitState) -> Iterator[Fact]:
-    """Yield facts about the proofs that a fit shows: their sentences in prints and in methods sections."""
+    """Yield facts about the proofs stored with a fit, with sentences for prints and methods sections."""
     for proven in state.inference.proofs:
         sentences = {"sentence": proof_sentence(proven, state), "in_methods": proof_methods(proven, state)}
         yield fact("proof", **sentences)
@@ -770,7 +770,7 @@ def software(versions: Mapping[str, str]) -> Fact:
 
 
 def inference_shown(state: FitState) -> Iterator[Fact]:
-    """Yield a fact if a fit shows results of resampling: what they are, for its print."""
+    """Yield a fact, for the print, that lists the resampling results stored with a fit, if any."""
     results = state.inference
     parts = []
     if results.bootstrap is not None:

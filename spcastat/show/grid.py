@@ -1,7 +1,7 @@
-"""Documents of tables, pictures and chapters, and their layout, from which every format is written.
+"""Documents, tables, figures and chapters, and layout options, for all output formats.
 
 Cells are text, already formatted. What an empty cell means depends on the table; in a table of loadings it
-is a loading of exactly zero.
+Cells contain formatted text. The meaning of an empty cell depends on the table; in a table of loadings it
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # --- numbers -------------------------------------------------------------------------------------
 
 
-#: Largest number of decimals.
+#: The largest number of decimals.
 MOST_DIGITS = 10
 
 
@@ -43,15 +43,15 @@ class Figures(str):
     numbers : tuple of float
         One number, or the two ends of an interval.
     digits : int
-        Number of decimals; in scientific notation, of the mantissa.
+        Number of decimals, in scientific notation those of the mantissa.
     scientific : bool
         Whether the number is in scientific notation.
     stars : str
         Marks of significance that follow the number.
     prefix : str
-        What is before a number that is a bound, such as "<="; a zero before its decimal mark is left out.
+        The sign before a number that is a bound, such as "<="; the zero before the decimal mark is omitted.
     minimum_digits : int
-        The number of decimals that is kept when other digits are asked for.
+        The smallest number of decimals, whatever number is requested.
     """
 
     numbers: tuple[float, ...]
@@ -75,7 +75,7 @@ class Figures(str):
     ) -> Figures:
         """Return numbers as text, with the decimal mark `decimal`; two of them as "[0.1, 0.2]".
 
-        An end of an interval that is exactly zero, not rounded, is "0".
+        A bound of an interval that is exactly zero, not rounded to zero, is written as "0".
         """
         numbers = tuple(numbers)
         texts = [_number_text(number, digits, scientific).replace(".", decimal) for number in numbers]
@@ -122,18 +122,18 @@ def fixed(value: float, digits: int) -> Figures:
 
 
 def significant(value: float, digits: int) -> str:
-    """Return a number with so many significant digits, without an exponent if it is large, as in 99,200."""
+    """Return a number with `digits` significant digits, without an exponent if it is large, as in 99,200."""
     text = f"{value:.{digits}g}"
     return f"{float(text):,.0f}" if "e+" in text else text
 
 
 def is_smallest_p(values: Any, draws: int) -> Any:
-    """Return whether p-values, a number or an array, are the smallest that so many permutations can give."""
+    """Return whether p-values, a number or an array, are the smallest possible with `draws` permutations."""
     return np.isclose(values, 1.0 / (draws + 1))
 
 
 def p_value_text(value: float, is_smallest: bool) -> Figures:
-    """Return a p-value, "<=.005" for the smallest that so many draws or permutations can give."""
+    """Return a p-value as text, with "<=" before the smallest possible one, such as "<=.005"."""
     is_bound = is_smallest and 0.0005 <= value < 1
     return Figures.of((value,), 3, prefix="<=" if is_bound else "")
 
@@ -162,9 +162,9 @@ def fixed_values(values: Iterable[float], digits: int) -> tuple[Figures, ...]:
 def alike(values: Sequence[float], digits: int = 4) -> tuple[Figures, ...]:
     """Format values with the same number of decimals.
 
-    The largest has at least `digits` significant digits, and the smallest two, if seven decimals and seven
-    digits allow it. If the largest absolute value is at least 10^7 or below 10^-4, all values are in
-    scientific notation.
+    The largest value has at least `digits` significant digits and the smallest at least two, within the
+    limits of seven decimals and seven significant digits. If the largest absolute value is at least 10^7 or
+    below 10^-4, all values are in scientific notation.
     """
     sizes = [abs(value) for value in values if math.isfinite(value) and value != 0]
     if not sizes:
@@ -181,7 +181,7 @@ def alike(values: Sequence[float], digits: int = 4) -> tuple[Figures, ...]:
 def decimals(sizes: Iterable[float], minimum: int = 0) -> int:
     """Return the number of decimals with which every positive size has two significant digits.
 
-    Sizes below a millionth of the largest do not count: they are rounding errors.
+    Sizes below a millionth of the largest are ignored as rounding errors.
     """
     sizes = list(sizes)
     counted = [size for size in sizes if math.isfinite(size) and size > 1e-6 * max(sizes)]
@@ -191,7 +191,7 @@ def decimals(sizes: Iterable[float], minimum: int = 0) -> int:
 def percents(shares: Sequence[float], digits: int = 2, steps: Sequence[float] = ()) -> tuple[Figures, ...]:
     """Return fractions in percent, with decimals for two significant digits of the smallest.
 
-    `steps` are differences of the shares that must be seen, such as what a component adds.
+    `steps` are differences of the shares that must be visible, such as the gain from a component.
     """
     sizes = [100 * abs(share) for share in (*shares, *steps) if math.isfinite(share) and share != 0]
     places = min(decimals(sizes, digits), 4) if sizes else digits
@@ -221,7 +221,7 @@ class Row:
     cells : tuple of str
         The text of each column.
     group : str
-        Heading of a group: consecutive rows with the same `group` are shown under it. "" is no group.
+        Heading of a group: consecutive rows with the same `group` are shown under it. "" means no group.
     rule : bool
         Whether there is a rule above the row.
     """
@@ -233,7 +233,7 @@ class Row:
 
 
 def number_rows(frame: pd.DataFrame, digits: int, groups: Sequence[str] = ()) -> tuple[Row, ...]:
-    """Return the rows of a frame of numbers with `digits` decimals, in groups if these are given."""
+    """Return the rows of a numeric frame with `digits` decimals, in groups if groups are given."""
     lines = zip(full_names(frame.index), frame.to_numpy(dtype=float).tolist(), strict=True)
     groups = groups or [""] * len(frame)
     return tuple(
@@ -261,7 +261,7 @@ class Table:
     Attributes
     ----------
     title : str
-        What the table shows; the heading of the label column.
+        The content of the table, shown as the heading of the label column.
     headings : tuple of str
         One heading for each column of cells. Consecutive tables of a document with equal headings are shown
         with common columns.
@@ -271,7 +271,7 @@ class Table:
     notes : tuple of str
         Sentences below the table.
     sparse : bool
-        Whether a panel with some of the columns omits rows that are empty in all of these.
+        Whether panels omit rows that are empty in all of their columns.
     column_step : int
         Groups of this many columns are never split between panels.
     """
@@ -304,12 +304,12 @@ class Document:
     ----------
     title : str
     facts : tuple of (str, str)
-        Label and text of each line of the header: what was fitted to which data, and how.
+        Label and text of each line of the header, which describes the fit, the data and the method.
     tables : tuple of Table
     notes : tuple of str
         Sentences at the end, after the notes of the tables.
     key : tuple of (str, str)
-        Shortened names in the tables, and the full names.
+        Pairs of a shortened name in the tables and the full name.
     digits : int
         Number of decimals of the loadings.
     caption : str
@@ -319,9 +319,9 @@ class Document:
     warnings : tuple of str
         Lines of the header that are warnings, as full sentences.
     alerts : tuple of str
-        Notes that are warnings: prints have the beginning of each.
+        Notes that are warnings: prints show the beginning of each.
     print_notes : tuple of str
-        Sentences below the tables of a print, which explain their headings.
+        Sentences below the tables of a print that explain the headings.
     """
 
     title: str
@@ -348,7 +348,7 @@ class Document:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What a reader should know, in full sentences: warnings and notes."""
+        """The warnings and notes, in full sentences."""
         return (*self.warnings, *self.all_notes)
 
     def changed(
@@ -380,7 +380,7 @@ class Document:
         )
 
     def with_names(self, labels: Mapping[str, str], headings: Mapping[str, str]) -> Document:
-        """Return the document with row labels and headings replaced; its key explains the new names."""
+        """Return the document with shorter row labels and headings, which its key explains."""
         renamed = self.changed(
             label=lambda text: labels.get(text, text), heading=lambda text: headings.get(text, text)
         )
@@ -401,7 +401,7 @@ PHONE_WIDTH = 3.8
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure of a report, not yet drawn.
+    """A figure of a report that is drawn when it is needed.
 
     Attributes
     ----------
@@ -415,8 +415,8 @@ class Picture:
         The text alternative: what the figure shows.
     caption : str
     height_on_phones : float, optional
-        In inches, if the figure is drawn again for the width of a phone, so that all of it is seen with texts
-        of their size.
+        In inches, if the figure is drawn again for the width of a phone, so that it is fully visible without
+        smaller text.
     """
 
     draw: Callable[[Axes], Any]
@@ -428,7 +428,7 @@ class Picture:
     height_on_phones: float | None = None
 
     def for_phones(self) -> Picture | None:
-        """Return the picture for the width of a phone, if there is one."""
+        """Return the picture in the width of a phone; None if it has no such version."""
         if self.height_on_phones is None:
             return None
         return replace(self, width=PHONE_WIDTH, height=self.height_on_phones, height_on_phones=None)
@@ -496,20 +496,20 @@ def display_width(text: str) -> int:
 
 
 def blocks(tables: tuple[Table, ...]) -> Iterator[tuple[Table, ...]]:
-    """Yield runs of consecutive tables with equal headings and alignment, which share their columns."""
+    """Yield groups of consecutive tables with equal headings and alignment, which share column widths."""
     for _, run in groupby(tables, key=lambda table: (table.headings, table.align)):
         yield tuple(run)
 
 
 def label_width(block: tuple[Table, ...], measure: Callable[[str], int]) -> int:
-    """Return the natural width of the label column, with the indent of groups and with short titles."""
+    """Return the natural width of the label column, including the indent of groups and short titles."""
     widths = [measure(row.label) + 2 * bool(row.group) for table in block for row in table.rows]
     widths += [measure(table.title) for table in block if len(table.title) <= NAME_WIDTH]
     return max(widths, default=0)
 
 
 def column_widths(block: tuple[Table, ...], measure: Callable[[str], int]) -> list[int]:
-    """Return the width of every column of cells, headings included."""
+    """Return the width of every column of cells, including headings."""
     widths = [measure(heading) for heading in block[0].headings]
     for table in block:
         for row in table.rows:
@@ -518,9 +518,9 @@ def column_widths(block: tuple[Table, ...], measure: Callable[[str], int]) -> li
 
 
 def label_room(label: int, columns: list[int], width: int, gap: int, minimum: int) -> int:
-    """Return the width of the label column: what the other columns leave, or `minimum` if that is too little.
+    """Return the width of the label column: the width left by the other columns, but at least `minimum`.
 
-    Rather than make labels narrower than `minimum`, the table is split into panels. The label column is never
+    If the labels would be narrower than `minimum`, the table is split into panels. The label column is never
     wider than `label`, and it leaves room for the widest of the other columns.
     """
     room = width - sum(gap + column for column in columns)
@@ -531,7 +531,7 @@ def label_room(label: int, columns: list[int], width: int, gap: int, minimum: in
 def panels(
     block: tuple[Table, ...], label: int, columns: list[int], width: int, gap: int, minimum: int
 ) -> Iterator[tuple[int, tuple[Table, ...], list[int]]]:
-    """Yield the panels of tables with common columns that fit into `width`: there are as few as possible.
+    """Yield as few panels as possible of tables with common columns, each of at most `width`.
 
     Groups of columns that belong together are not split, and every panel has at least one group.
 
@@ -568,7 +568,7 @@ def panels(
 
 
 def wrapped(text: str, width: int, measure: Callable[[str], int] = len) -> list[str]:
-    """Return a name wrapped into lines of at most `width`, between words if possible."""
+    """Return a name wrapped into lines of at most `width`, broken between words if possible."""
     lines = [""]
     for piece in BREAKS.split(text):
         if lines[-1] and measure((lines[-1] + piece).rstrip()) > width:
@@ -609,8 +609,8 @@ class Layout:
     label : str, optional
         Label for references from other parts of a paper: letters, digits and ``: . _ -``.
     notes : bool, optional
-        Whether to include the header and all sentences below the tables; None includes only what the signs
-        in the tables mean.
+        Whether to include the header and all sentences below the tables; None includes only explanations of
+        the signs in the tables.
     longtable : bool, optional
         Whether LaTeX tables may break across pages; by default those that are longer than a page do.
 
@@ -632,7 +632,7 @@ class Layout:
     def __post_init__(self) -> None:
         object.__setattr__(self, "width", whole_number("width", self.width, 40))
         one_of("decimal", self.decimal, (".", ","))
-        if self.digits is not None:  # NumPy's unsigned integers have no negative differences
+        if self.digits is not None:  # differences of NumPy's unsigned integers are never negative
             object.__setattr__(self, "digits", whole_number("digits", self.digits, 0, MOST_DIGITS))
         for option in ("notes", "full_names", "longtable"):
             option_value = getattr(self, option)
@@ -683,12 +683,12 @@ def restyled(document: Document, digits: int | None = None, decimal: str = ".") 
 def in_one_form(
     labels: Mapping[str, str], headings: Mapping[str, str]
 ) -> tuple[dict[str, str], Mapping[str, str]]:
-    """Return short labels and headings, with the short heading of a name that is both, in this order."""
+    """Return short labels and headings; a name that is both gets the short heading in both places."""
     return {name: headings.get(name, text) for name, text in labels.items()}, headings
 
 
 def short(names: Iterable[str], limit: int) -> dict[str, str]:
-    """Return a dict from names to unique short names; names that fit are not changed."""
+    """Return a dict from names to unique short names; names within the limit are not changed."""
     names = list(names)
     return dict(zip(names, short_names_of_a_table(names, limit), strict=True))
 
@@ -700,18 +700,18 @@ def short(names: Iterable[str], limit: int) -> dict[str, str]:
 UNSORTED = 25
 
 
-#: Loadings whose absolute values agree to so many decimals are equally large.
+#: Loadings whose absolute values agree to this number of decimals count as equally large.
 EQUAL_DECIMALS = 9
 
 
 def by_size(loadings: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the places of loadings, the largest in absolute value first; of equal ones, positive ones."""
+    """Return the indices that sort loadings by decreasing absolute value; of equal ones, positive first."""
     return np.lexsort((loadings < 0, -np.abs(loadings).round(EQUAL_DECIMALS)))
 
 
 @dataclass(frozen=True)
 class VariableArrangement:
-    """Which variables a table of loadings shows, and in which order.
+    """The variables that a table of loadings shows, and their order.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
-"""A document as an HTML fragment, which loads nothing and is readable without its style.
+"""A document as an HTML fragment, which needs no external resources and is readable without its style.
 
-The minus of numbers is a plain hyphen, so that numbers pasted into a spreadsheet remain numbers.
+The minus sign of numbers is a plain hyphen, so that cells pasted into a spreadsheet remain numbers.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def render(document: Document, layout: Layout) -> str:
 def content(document: Document, framed: bool = False) -> Iterator[str]:
     """Yield the lines of a document, without a style.
 
-    If `framed`, tables with common columns are in a region that scrolls and takes the focus, with a name that
-    is read aloud; a caption is not shown.
+    If `framed`, tables with common columns are in a scrollable region that can take the focus and has an
+    accessible name, and the caption is not shown.
     """
     caption = "" if framed else document.caption
     if document.title and not caption:
@@ -60,7 +60,7 @@ def content(document: Document, framed: bool = False) -> Iterator[str]:
 
 
 def _tables(block: Sequence[Table], caption: str) -> Iterator[str]:
-    """Yield the tables of a block as one; rows beyond FOLD of each follow, folded."""
+    """Yield the tables of a block as one table; rows beyond FOLD are folded below it."""
     yield '<table class="spcastat">'
     if caption:
         yield caption
@@ -84,7 +84,7 @@ def _terms(pairs: tuple[tuple[str, str], ...]) -> Iterator[str]:
 
 
 def _name(text: str) -> str:
-    """Return a name with marks where a line may break, if it is long."""
+    """Return a name, with possible line breaks marked if it is long."""
     # names with more than 24 characters may be broken within words
     return "<wbr>".join(map(escape, BREAKS.split(text))) if len(text) > 24 else escape(text)
 
@@ -116,7 +116,7 @@ def _body(table: Table, rows: tuple[Row, ...]) -> Iterator[str]:
 
 
 def _long(text: str, css: str) -> str:
-    """Return the class attribute of a heading; a long one may wrap."""
+    """Return the class attribute of a heading, which allows a long heading to wrap."""
     if len(text) <= 14:
         return css
     return css.replace('class="', 'class="long ') if css else ' class="long"'

@@ -1,4 +1,4 @@
-"""The prints of resampling and proofs: what is most in doubt first, in at most 25 lines."""
+"""The prints of resampling results, in at most 25 lines, with the most doubtful loadings first."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from spcastat.show.name_lists import Item, List
 from spcastat.show.renderings import Excerpt, Screen
 from spcastat.show.templates import Fact, fact, lines, part, remarks, warnings
 
-#: Limits of names in lists with intervals, of which two have room side by side with the last limit.
+#: Limits of names in lists with intervals; with the last limit two lists fit side by side.
 INTERVAL_NAME_LIMITS = tuple(range(name_lists.LOADING_NAME_WIDTH, 13, -1))
 
-#: What brackets mean in a print of frequencies.
+#: The meaning of brackets in a print of frequencies.
 OTHERS_KEY = (
     f"[ ]: not in this component of the fit, but selected by {resampling_facts.OFTEN} of the fits or more."
 )
@@ -32,14 +32,14 @@ OTHERS_KEY = (
 
 @dataclass(frozen=True)
 class Estimate:
-    """Numbers about a loading.
+    """The estimates for one loading.
 
     Attributes
     ----------
     component, term : str
         The names of the component and of the variable.
     loading : float
-        Its size orders the estimates of a component, the largest first.
+        The estimates of a component are sorted by its absolute value, the largest first.
     cells : tuple of str
         The cells of a table.
     short_texts : tuple of str
@@ -55,21 +55,21 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Numbers about loadings: all of them if they have room, else the largest loadings of each component.
+    """Estimates for loadings: all of them if there is room, else the largest loadings of each component.
 
     Attributes
     ----------
     headings : tuple of str
-        Those of the cells.
+        The headings of the cells.
     rows : list of Estimate
     doubtful : ndarray of bool
-        Which rows are counted.
+        Which rows are doubtful, and are counted.
     doubt : str
-        What they have in common, such as "include zero".
+        What the doubtful rows have in common, such as "include zero".
     complete : str
         Where to find all rows, such as "All intervals: boot.table".
     doubtful_last : bool
-        Whether the doubtful rows of a component stand after its others.
+        Whether the doubtful rows of a component follow its other rows.
     """
 
     headings: tuple[str, ...]
@@ -82,17 +82,18 @@ class Estimates:
     def screen(
         self, title: str, sentences: Sequence[str], about: Sequence[Fact], end: str, key: str = ""
     ) -> Screen:
-        """Return the print, a table or what `in_short` returns; only the table has the sentence `key`.
+        """Return the print, a table or the form of `in_short`; only the table has the sentence `key`.
 
-        `about` are facts, of which some are warnings or remarks.
+        `about` contains facts, some of which are warnings or remarks.
         """
-        brief_sentences = tuple(sentence for sentence in sentences if sentence != key)  # of a column
+        # `key` explains a column of the table
+        brief_sentences = tuple(sentence for sentence in sentences if sentence != key)
         alerts = tuple(warnings(about)), end, tuple(remarks(about))
         brief = Screen(title, self.in_short, brief_sentences, *alerts)
         return Screen(title, self.table, tuple(sentences), *alerts, brief)
 
     def table(self, room: int) -> Excerpt:
-        """Return a line for every row with all cells; none if these are too many lines."""
+        """Return a line for every row with all cells; no lines if they exceed `room`."""
         return Excerpt([] if len(self.rows) + 1 > room else self._table())
 
     def in_short(self, room: int) -> Excerpt:
@@ -108,7 +109,7 @@ class Estimates:
         return (lists if lists.lines else self._items(room - len(end))).between(foot=end)
 
     def _table(self) -> list[str]:
-        """Return rows of cells, with the component where it changes, and names at the end.
+        """Return rows of cells, with the component where it changes, and the variables at the end.
 
         The largest loading of a component is first, as in the print of the fit.
         """
@@ -134,7 +135,7 @@ class Estimates:
     def _of_components(self) -> Iterator[tuple[str, int, list[Estimate]]]:
         """Yield each component with its number of doubtful rows, and its rows, the largest loading first.
 
-        With `doubtful_last`, this is the order of the rows that are not doubtful, and then of the others.
+        With `doubtful_last`, the doubtful rows follow all others, in the same order.
         """
         for component in dict.fromkeys(row.component for row in self.rows):
             places = np.array([i for i, row in enumerate(self.rows) if row.component == component])
@@ -155,7 +156,7 @@ class Estimates:
         return lists
 
     def _matrices(self) -> Iterator[list[str]]:
-        """Yield a matrix of variables and components with all decimals, and with fewer."""
+        """Yield a matrix of variables and components with all decimals, then one with fewer decimals."""
         components = list(dict.fromkeys(row.component for row in self.rows))
         largest: dict[str, Estimate] = {}
         for row in self.rows:
@@ -171,7 +172,7 @@ class Estimates:
                 yield renderings.matrix("", components, lines, limit=limit)
 
     def _items(self, room: int) -> Excerpt:
-        """Return a line or more for each component, with its largest loadings."""
+        """Return one or more lines for each component, with its largest loadings."""
         items = []
         for component, count, rows in self._of_components():
             around = tuple((f"{' '.join(row.short_texts[0].split())} ", "") for row in rows)
@@ -182,14 +183,14 @@ class Estimates:
 
 
 def _cells(numbers: Iterable[float]) -> tuple[str, ...]:
-    """Return numbers with three decimals; what cannot be computed is blank."""
+    """Return numbers with three decimals; NaN is blank."""
     return tuple("" if np.isnan(number) else str(fixed(number, 3)) for number in numbers)
 
 
 def _with_interval(number: float, lower: float, upper: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return a number and its interval as cells, and as texts with three decimals and with two.
+    """Return a number and its interval as cells, and as short texts with three and with two decimals.
 
-    An end that is exactly zero is "0"; an interval that cannot be computed is blank.
+    A bound that is exactly zero is "0"; an interval that cannot be computed is blank.
     """
     texts = []
     for digits in (3, 2):
@@ -201,7 +202,7 @@ def _with_interval(number: float, lower: float, upper: float) -> tuple[tuple[str
 
 
 def _sampling_sentences(text: str) -> Iterator[str]:
-    """Yield a sentence on what was drawn, if not single rows of the fit."""
+    """Yield a sentence on the resampling units, if they are not single rows of the fit."""
     for label, line in lines(resampling_facts.rows_drawn(text)):
         yield f"{label}: {line.removesuffix('.')}."
 
@@ -270,7 +271,7 @@ def print_of_bootstrap(
 
 
 def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str]) -> Screen:
-    """Return the print of the stability of a fit: stable variables of each component, and the others."""
+    """Return the print of the stability of a fit: the stable variables of each component, and others."""
     frequency = frames.frequency(state, halves)
     threshold, values = halves.threshold, frequency.to_numpy()
     stable = [
@@ -296,15 +297,15 @@ def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str
 
 @dataclass(frozen=True)
 class Frequencies:
-    """The variables of components, and others that are often selected, with the shares of the fits.
+    """Selection frequencies of the variables of components, and of others that are often selected.
 
     Attributes
     ----------
     V, shares : ndarray of shape (p, k)
-        The loadings of the fit, and the shares of the fits that select each variable.
+        The loadings of the fit, and the share of the fits to half-samples that select each variable.
     variables : Index
     components, stable : list of str
-        The names of the components, and how many of their variables are stable.
+        The names of the components, and the number of stable variables in each, as text.
     """
 
     V: NDArray[np.float64]
@@ -314,14 +315,14 @@ class Frequencies:
     stable: list[str]
 
     def excerpt(self, room: int) -> Excerpt:
-        """Return everything, else the variables that are selected most often."""
+        """Return all variables, or those selected most often if there is no room for all."""
         text = self._items(room)
         if text.is_complete:
             return text
         return self._items(room - 1, by_share=True).between(foot=["All frequencies: stability.frequency."])
 
     def _items(self, room: int, by_share: bool = False) -> Excerpt:
-        """Return a line or more for each component; see `_item`."""
+        """Return one or more lines for each component; see `_item`."""
         rows = [
             self._item(number, name, count, by_share)
             for number, (name, count) in enumerate(zip(self.components, self.stable, strict=True))
@@ -351,9 +352,9 @@ class Frequencies:
 
 
 def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Screen:
-    """Return the print of permutation tests: loadings with their q values, those with small ones first.
+    """Return the print of permutation tests: loadings with their q values, small q values first.
 
-    It has the same rows as the summary, also zero loadings with a small q.
+    It has the same rows as the summary, including zero loadings with a small q value.
     """
     frame = resampling_facts.tests_shown(state, tested)
     doubtful = (frame["q_value"] > SHOWN_LEVEL).to_numpy()
@@ -384,8 +385,8 @@ def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Scr
 def _pairs_once(frame: pd.DataFrame) -> pd.DataFrame:
     """Return correlations of split inference with one row for a component of two variables.
 
-    The score of the other variable is this variable times its loading, so that both have the correlation
-    between the two variables, up to its sign.
+    Each variable is correlated with the score without this variable, which is here a multiple of the other
+    variable. So both correlations are the correlation of the two variables, up to the sign.
     """
     rows = []
     for component, of_component in frame.groupby("component", sort=False):

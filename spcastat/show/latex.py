@@ -1,7 +1,7 @@
 r"""Render a document as LaTeX with booktabs: as a ``table`` or, if longer than a page, a ``longtable``.
 
 Greek letters, symbols and quotation marks become commands. Other letters outside ASCII are not changed:
-Western European letters compile everywhere, further Latin letters need ``\usepackage[T1]{fontenc}``, and
+Western European letters compile everywhere, other Latin letters need ``\usepackage[T1]{fontenc}``, and
 other scripts need XeLaTeX or LuaLaTeX with a suitable font.
 """
 
@@ -39,13 +39,13 @@ def _letters() -> dict[str, str]:
     return letters
 
 
-#: Symbols and punctuation, and their spelling in LaTeX.
+#: Symbols and punctuation that have commands in LaTeX.
 _SYMBOLS = "−…–—‘’“”„«»•·°±×÷≤≥≠≈∞√→"
 _SIGN_COMMANDS = r"""
 $-$ \ldots{} -- --- ` ' `` '' ,, $\ll$ $\gg$ $\bullet$ $\cdot$ $^{\circ}$ $\pm$ $\times$ $\div$ $\leq$ $\geq$
 $\neq$ $\approx$ $\infty$ $\surd$ $\rightarrow$
 """
-#: Characters that need another spelling in LaTeX.
+#: Characters that must be written differently in LaTeX.
 ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -66,14 +66,14 @@ ESCAPES = str.maketrans(
         "*": "{*}",
         **dict(zip(_SYMBOLS, _SIGN_COMMANDS.split(), strict=True)),
         "\N{NO-BREAK SPACE}": "~",
-        # Inserted between hyphens, which would become a dash otherwise.
+        # Inserted between hyphens, which would otherwise become a dash.
         "\N{WORD JOINER}": "{}",
         **_letters(),
     }
 )
 
 
-#: Indentation of further lines of a name, in points.
+#: Indentation of the continuation lines of a name, in points.
 INDENT = 7
 #: Widths, in points, of Computer Modern characters that are much wider or narrower than others of their kind.
 _LATEX_WIDTHS = {
@@ -132,10 +132,10 @@ def _math(match: re.Match[str]) -> str:
 # --- tables --------------------------------------------------------------------------------------
 
 
-#: In points: width and height of the text of a page (class article), twice \\tabcolsep as set below, height
+#: In points: width and height of the text area (class article), twice \\tabcolsep as set below, and height
 #: of a line.
 PAGE_WIDTH, PAGE_HEIGHT, COLUMN_SEPARATION, LINE_HEIGHT = 345, 530, 8, 12.5
-#: In points: smallest width of a column of long labels, largest width of long headings, \\quad.
+#: In points: smallest width of a column of long labels, largest width of long headings, width of \\quad.
 LABEL_MINIMUM, LONG_HEADING, QUAD = 120, 62, 10
 
 
@@ -167,7 +167,7 @@ def render(document: grid.Document, layout: grid.Layout) -> str:
 
 
 def _tall(parts: list[Panel], document: grid.Document) -> Iterator[bool]:
-    """Yield for every panel whether it is longer than a page, including the notes below the last one."""
+    """Yield, for every panel, whether it is longer than a page; the last one includes the notes."""
     for part in parts:
         yield part.height + (part is parts[-1]) * _height(document) > PAGE_HEIGHT
 
@@ -202,7 +202,7 @@ class Panel:
         return lines * LINE_HEIGHT
 
     def label(self, text: str, group: str = "") -> list[str]:
-        """Return the lines of a label as LaTeX; all but the first are indented, and in a group all are."""
+        """Return the lines of a label as LaTeX; lines after the first are indented, in a group all lines."""
         start = r"\quad " if group else ""
         if not self.room:
             return [start + escape(text)]
@@ -230,7 +230,7 @@ class Panel:
             yield " & ".join([label, *map(number, row.cells)]) + r" \\"
 
     def _labels(self, rows: tuple[grid.Row, ...]) -> Iterator[str]:
-        """Yield labels as LaTeX; further lines of a long label fill the following rows without a label."""
+        """Yield labels as LaTeX; the next rows without labels contain the continuation of a long label."""
         waiting: list[str] = []
         for row, next_row in zip(rows, [*rows[1:], None], strict=True):
             waiting = self.label(row.label, row.group) if row.label else waiting

@@ -1,4 +1,4 @@
-"""Facts about fits of sparse loadings: numbers and names; templates have the words."""
+"""Facts about fits of sparse loadings: numbers and names, which templates word."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def how_found_loadings(record: Record) -> Fact:
 
 
 def drawn_loading_shares(state: FitState) -> pd.Series:
-    """Return the share of each component, for plots, with its measure and its total in `attrs`."""
+    """Return the share of each component, for plots, with the names of measure and total in `attrs`."""
     shares = loadings_variance(state)["share of total"]
     shares.attrs["share"] = "explained"
     return with_total(shares, state)

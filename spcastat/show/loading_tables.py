@@ -1,4 +1,4 @@
-"""What is printed of sparse loadings: the summary, their bootstrap, and the chapters of a report."""
+"""Printed output for sparse loadings: the summary, their bootstrap, and the chapters of a report."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def variance_rows(shares: pd.DataFrame, cumulative: str) -> Table:
 
 
 def _bounds(of_loadings: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd.DataFrame], str]:
-    """Return lower and upper bounds of the loadings from the bootstrap that the fit shows, and a note."""
+    """Return lower and upper bounds of the loadings from the bootstrap stored with the fit, and a note."""
     draws_shown = frames.intervals_shown(of_loadings, level)
     bounds = bounds_of(of_loadings, draws_shown, level, "percentile")
     heading = fact("loadings in brackets", level=level, draws=draws_shown.draws)
@@ -92,7 +92,7 @@ def _bounds(of_loadings: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd
 
 
 def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Document:
-    """Return the intervals of the nonzero loadings, and how often draws selected them."""
+    """Return the intervals of the nonzero loadings, and their selection frequencies over the draws."""
     of_loadings = with_loadings(state)
     frame = with_bounds(frames.conf_int(of_loadings, boot, level, "percentile"), boot, level)
     nonzero_rows = frame[frame["estimate"] != 0]

@@ -1,4 +1,4 @@
-"""Render a document as Markdown pipe tables (GitHub, Quarto, pandoc), padded to be readable as plain text."""
+"""Render a document as Markdown pipe tables (GitHub, Quarto, pandoc), aligned to be readable as text."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from spcastat.show import grid
 
 #: Line length of pandoc, in characters. If a table is wider, its dashes set the relative column widths.
 PANDOC_LINE = 72
-#: Smallest number of dashes of the label column.
+#: The smallest number of dashes of the label column.
 LABELS = 18
-#: Widths of characters as shares of the font size, in a wide font, as a reader may lack the usual one.
+#: Widths of characters as shares of the font size, in a wide font, since the usual one may be missing.
 _CHARACTER_WIDTHS = {
     **dict.fromkeys(".,:;-−|!'() []\N{NO-BREAK SPACE}", 0.36),
     **dict.fromkeys("ijltfr", 0.45),
 }
 
-#: Characters with a meaning in Markdown: "_" only at the edge of a word, "<" and "&" only where a tag or an
-#: entity could start, "#", ">" and "+" only at the start of the text.
+#: Characters with a special meaning in Markdown: "_" only at the edge of a word, "<" and "&" only where a tag
+#: or an entity could start, "#", ">" and "+" only at the start of the text.
 _SPECIAL = re.compile(r"[\\`*\[\]|~$^]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|^[#>+](?=\s)")
 
 _ALIGNMENT_RULES = {"l": (":", "-"), "c": (":", ":"), "r": ("-", ":")}
@@ -31,8 +31,8 @@ def render(document: grid.Document, layout: grid.Layout) -> str:
     """Return the document as Markdown.
 
     The line of dashes of a table is longer than pandoc's line length; pandoc then divides the page width
-    among the columns in proportion to their dashes. Columns of numbers get what they need to stay on one
-    line; labels, which may wrap, get the rest. Tables with too many columns for a page are split into panels.
+    among the columns in proportion to their dashes. Columns of numbers get the width they need on one line;
+    labels, which may wrap, get the rest. Tables with too many columns for a page are split into panels.
     """
     document = layout.of(document)
     parts = []
@@ -59,7 +59,7 @@ def _terms(pairs: tuple[tuple[str, str], ...]) -> list[str]:
 
 
 def _room(text: str) -> int:
-    """Return the number of dashes with which a column is wide enough for `text` on one line."""
+    """Return the number of dashes that make a column wide enough for `text` on one line."""
     letters = sum(
         _CHARACTER_WIDTHS.get(char, 0.65 if char.islower() or char.isdigit() else 0.78)
         * grid.display_width(char)
@@ -70,7 +70,7 @@ def _room(text: str) -> int:
 
 
 def escape(text: str) -> str:
-    """Return `text` on one line, with characters escaped that have a meaning in Markdown."""
+    """Return `text` on one line, with the characters escaped that are special in Markdown."""
     one_line = " ".join(part for part in re.split(r"[ \t\r\n\f\v]+", text) if part)
     return _SPECIAL.sub(lambda match: "\\" + match[0], one_line)
 

@@ -92,7 +92,7 @@ def describe(state: FitState, choice: Any = None) -> Description:
 
 
 def in_short(state: FitState) -> str:
-    """Return what was fitted and how much it explains, in a few sentences."""
+    """Return a few sentences on what was fitted and how much variance it explains."""
     of_loadings = state.pattern is not None
     numbers = facts.numbers(state.record, with_loadings(state).V if of_loadings else state.V)
     explained = loading_facts.explained_by_loadings(state) if of_loadings else facts.explained(state)
@@ -127,7 +127,7 @@ def _of_fit(state: FitState) -> Iterator[Fact]:
 
 
 def _how_chosen(record: Record, choice: Any = None) -> list[str]:
-    """Return the sentences on how the numbers were chosen: those of a choice if it is given."""
+    """Return the sentences on how the numbers were chosen, those of `choice` if it is given."""
     if not record.sparse:
         return []
     if choice is None:
@@ -137,11 +137,11 @@ def _how_chosen(record: Record, choice: Any = None) -> list[str]:
 
 
 def description(sentences: list[str], cited: list[str], record: Record) -> Description:
-    """Return the sentences as a paragraph that ends with the software, and the references of the keys."""
+    """Return the sentences and the software as a paragraph, with the references for the keys `cited`."""
     version = record.versions.get("spcastat", "")
     sentences = [*sentences, *methods([facts.software(record.versions)], cited)]
     bibliography = entries()
-    if any("Hong, Sheng and Dobriban" in sentence for sentence in sentences):  # written by the choice
+    if any("Hong, Sheng and Dobriban" in sentence for sentence in sentences):  # cited by the choice
         cited.append("hong2020")
     keys = [key for key in dict.fromkeys(cited) if key in bibliography]
     references = [reference(bibliography[key]) for key in keys]
@@ -199,7 +199,7 @@ def _plain(text: str) -> str:
 #: Names that need no backticks: words, and names of formula terms such as log(a) or a:b.
 _UNQUOTED_NAME = re.compile(r"[^\W\d][\w.]*(\[[^\[\]`\s]*\]|\([^()`\s+*/-]*\))*(:[^\W\d][\w.]*)*")
 
-#: Marks a space at which a line must not be broken.
+#: Marks spaces at which a line must not be broken.
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -248,7 +248,7 @@ def equations(
             covariate_columns = len(rows) - max_terms
             rows = np.sort(rows[np.argsort(-np.abs(v[rows]), kind="stable")[:max_terms]])
         names, scaling = columns, standard
-        if standard is not None and partial is not None:  # what is subtracted is linear in the covariates
+        if standard is not None and partial is not None:  # the fitted part is linear in the covariates
             regression, q = partial.regression, len(partial.spec.columns)
             rows = np.append(rows, np.arange(len(v), len(v) + q))
             mean, scale = np.append(standard.mean, regression.mean), np.append(standard.scale, np.ones(q))
@@ -280,7 +280,7 @@ def _terms(
 ) -> Iterator[str]:
     is_first = True
     if standard is not None:
-        support = np.flatnonzero(v)  # the constant is for all terms, including those not written
+        support = np.flatnonzero(v)  # the constant belongs to all terms, including omitted ones
         constant = -float(np.sum(v[support] * standard.mean[support] / standard.scale[support]))
         if constant != 0:
             yield f"{'-' if constant < 0 else ''}{abs(constant):.{digits}g}"

@@ -1,4 +1,4 @@
-"""Numbers with names in few lines: lists side by side, and rows whose words are cut to the room there is."""
+"""Compact layouts of numbers with names: lists side by side, and rows with as many words as fit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from spcastat.arguments import plural
 from spcastat.show import grid
 from spcastat.show.renderings import WIDTH, Excerpt, matrix, padded, short_labels
 
-#: Every list has at least so many variables, if its component has.
+#: The smallest number of variables in each list, if its component has as many.
 FEWEST_LINES = 3
-#: The widest names beside loadings.
+#: The largest width of names next to loadings.
 LOADING_NAME_WIDTH = 30
-#: Limits of names in lists that stand side by side; the first is used unless a smaller one shows more.
+#: Limits of the widths of names in lists side by side; smaller ones are used only if they show more.
 NAME_LIMITS = tuple(range(LOADING_NAME_WIDTH, 16, -1))
-#: Number of spaces between lists, and at most before the count of what has no room in them.
+#: Number of spaces between lists; largest number of spaces before the count of entries without room.
 LIST_GAP, MORE_INDENT = 3, 6
 
 
@@ -28,11 +28,11 @@ class List:
     names: tuple[str, ...]
 
     def shown_count(self, line_limit: int) -> int:
-        """Return how many of the numbers have room in so many lines, if the last counts the others."""
+        """Return how many numbers fit in `line_limit` lines, the last of which counts the others."""
         return len(self.numbers) if len(self.numbers) <= line_limit else line_limit - 1
 
     def lines(self, line_limit: int, labels: Mapping[str, str]) -> list[str]:
-        """Return the heading and at most `line_limit` lines, the last of which counts what has no room.
+        """Return the heading and at most `line_limit` lines, the last of which counts the other numbers.
 
         `labels` are the short names.
         """
@@ -46,17 +46,17 @@ class List:
 
 
 def side_by_side(lists: Sequence[List], room: int, name_limits: Sequence[int] = NAME_LIMITS) -> Excerpt:
-    """Return lists in as many columns as fit, each with as many lines as there is room for, if there is any.
+    """Return lists side by side, with as many lines each as fit in `room`; no lines without room.
 
-    Names are shortened to the first of `name_limits` with which the most lines have room, and less where the
-    other columns beside them leave room.
+    Names are shortened to the first of `name_limits` for which the most lines fit, and less if the other
+    columns leave room.
     """
     longest = min(max(len(block.numbers) for block in lists), room)
     for line_limit in range(longest, min(FEWEST_LINES, longest) - 1, -1):
         visible_names = {
             name: None for block in lists for name in block.names[: block.shown_count(line_limit)]
         }
-        versions: list[dict[str, str]] = []  # with shorter and shorter names
+        versions: list[dict[str, str]] = []  # with increasingly short names
         for limit in name_limits:
             versions.append(dict(zip(visible_names, short_labels([*visible_names], limit), strict=True)))
             texts = [block.lines(line_limit, versions[-1]) for block in lists]
@@ -69,7 +69,7 @@ def side_by_side(lists: Sequence[List], room: int, name_limits: Sequence[int] = 
 def _lengthened(
     texts: list[list[str]], lists: Sequence[List], line_limit: int, versions: Sequence[Mapping[str, str]]
 ) -> list[list[str]]:
-    """Return each list with the first version of the names with which all still have as many lines."""
+    """Return each list with the longest names for which the lists need no more bands."""
     count = len(_bands(texts))
     for place, block in enumerate(lists):
         for labels in versions[:-1]:
@@ -81,7 +81,7 @@ def _lengthened(
 
 
 def _bands(texts: Sequence[list[str]]) -> list[str]:
-    """Return texts side by side, as many as fit into a line, in one or more bands."""
+    """Return texts side by side, as many as fit the width, in one or more bands."""
     bands: list[list[list[str]]] = [[]]
     used = 0
     for text in texts:
@@ -102,14 +102,14 @@ def _bands(texts: Sequence[list[str]]) -> list[str]:
 
 @dataclass(frozen=True)
 class Item:
-    """A row with a few numbers and a list of words that may be cut.
+    """A row with a few numbers and a list of words, whose end may be omitted.
 
     Attributes
     ----------
     label : str
     cells, names : tuple of str
     around : tuple of (str, str)
-        What is before and after each name in its word, such as "0.5 " and "".
+        The text before and after each name in its word, such as "0.5 " and "".
     """
 
     label: str
@@ -118,7 +118,7 @@ class Item:
     around: tuple[tuple[str, str], ...]
 
     def words(self, labels: Mapping[str, str]) -> list[str]:
-        """Return the words, with short names where there are some."""
+        """Return the words, with short names if `labels` contains them."""
         return [
             f"{prefix}{labels.get(name, name)}{suffix}"
             for name, (prefix, suffix) in zip(self.names, self.around, strict=True)
@@ -128,9 +128,9 @@ class Item:
 def items(
     title: str, headings: Sequence[str], rows: Sequence[Item], room: int, noun: str, shortest: int
 ) -> Excerpt:
-    """Return each row with its numbers and as many of its words as there is room for.
+    """Return each row with its numbers and as many of its words as fit.
 
-    `noun` is the plural of what has a row, for the rows that have no room. Names have at most `shortest`
+    `noun`, in the plural, names the rows in the count of rows without room. Names have at most `shortest`
     characters, or more if all words that are shown then have room.
     """
     shown_rows = rows if len(rows) + 1 <= room else rows[: max(room - 2, 1)]
@@ -151,8 +151,8 @@ def items(
 
 
 def _of_rows(rows: Sequence[Item], width: int, line_limit: int, shortest: int) -> list[Excerpt]:
-    """Return the words of each row, with the longest names with which as many have room as with short."""
-    word_limit = line_limit * width // 2  # with more words in a row, some have no room
+    """Return the words of each row, with the longest names for which no fewer words fit."""
+    word_limit = line_limit * width // 2  # more words in a row cannot all fit
     names = list(dict.fromkeys(name for row in rows for name in row.names[:word_limit]))
     longest = max(map(grid.display_width, names), default=0)
 

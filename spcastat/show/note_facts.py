@@ -17,16 +17,16 @@ from spcastat.measures import best_order, totals_in_orders
 from spcastat.show.facts import FEW_NAMES, measures_of_variance, objective_of, variance_of_few
 from spcastat.show.templates import Fact, fact, part
 
-#: So many variables are named in the advice to keep near copies together, and so many pairs are listed.
+#: The largest numbers of variables named in the advice to keep near copies together, and of pairs listed.
 MOST_TOGETHER, LISTED_COPIES = 8, 3
-#: A correlation of this size is 1 or -1 up to rounding.
+#: A correlation at least this large in absolute value is 1 or -1 up to rounding.
 EXACT_COPY = 1.0 - 1e-11
-#: A share that differs from one by less is one but for rounding.
+#: A share that differs from one by less than this equals one up to rounding.
 EXACT_SHARE = 1e-9
 
 
 def cautions(state: FitState, largest: pd.Series, variance: pd.DataFrame) -> Iterator[Fact]:
-    """Yield what a reader of the tables should know.
+    """Yield the facts that help to interpret the tables.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def cautions(state: FitState, largest: pd.Series, variance: pd.DataFrame) -> Ite
 
 
 def missed(record: Record, counts: pd.Series, groups: bool) -> Iterator[Fact]:
-    """Yield the components that have other cardinalities than the call; `groups`: they count groups."""
+    """Yield the components whose cardinalities differ from the call; `groups`: cardinalities of groups."""
     cards = record.options.get("card")
     if not isinstance(cards, list) or len(cards) != len(counts):
         return
@@ -83,7 +83,7 @@ def missed(record: Record, counts: pd.Series, groups: bool) -> Iterator[Fact]:
             yield fact("missed", component=name, groups=groups, count=count, card=card)
 
 
-#: Components with smaller differences of all loadings count as equal: tables print less as <.001.
+#: Components whose loadings differ by less than this count as equal: tables print less as <.001.
 NEAR_LOADINGS = 1e-3
 
 
@@ -108,9 +108,9 @@ def remedy(state: FitState) -> Fact:
 
 
 def copies(state: FitState) -> Iterator[Fact]:
-    """Yield a fact about near copies of selected variables, none if they are kept together.
+    """Yield a fact about near copies of selected variables; none if the groups of the fit contain both.
 
-    The two levels of a factor among mixed data are no copies: they are one variable.
+    In mixed data the two levels of a binary factor are not copies, but one variable.
     """
     about = state.principal
     kept_groups = state.record.options.get("together") if about is None else about.together
@@ -153,16 +153,16 @@ def copies(state: FitState) -> Iterator[Fact]:
 
 
 def _r_of_copies(r: float) -> str:
-    """Return a correlation near 1 or -1 with four decimals, 1 or -1 only if it is exact up to rounding."""
+    """Return a correlation near 1 or -1 with four decimals; "1" or "-1" only if exact up to rounding."""
     if abs(r) >= EXACT_COPY:
         return "1" if r > 0 else "-1"
     return f"{np.sign(r) * min(abs(r), 0.9999):.4f}"
 
 
 def _kept_together(state: FitState, pairs: Sequence[tuple[int, int, float]]) -> str:
-    """Return the argument that keeps all copies together, with the groups of the fit, "" if none can.
+    """Return the argument that keeps all copies together, with the groups of the fit; "" if none can.
 
-    If it would name more than `MOST_TOGETHER` variables, only its name.
+    If the argument would name more than `MOST_TOGETHER` variables, only the name of the argument is returned.
     """
     options, columns = state.record.options, state.spec.columns
     variables = {j for a, b, _ in pairs for j in (a, b)}
@@ -183,7 +183,7 @@ def _kept_together(state: FitState, pairs: Sequence[tuple[int, int, float]]) -> 
 
 
 def split_factors(state: FitState, factors: ScalingGroups | None) -> Iterator[Fact]:
-    """Yield the factors with some, not all, of their levels in a component, for mixed data."""
+    """Yield the factors of mixed data of which a component has some but not all levels."""
     if factors is None or factors.kind != "mixed":
         return
     texts = []
@@ -201,7 +201,7 @@ def split_factors(state: FitState, factors: ScalingGroups | None) -> Iterator[Fa
 
 
 def another_order(state: FitState) -> Iterator[Fact]:
-    """Yield a fact if components of different cardinalities have more adjusted variance in another order."""
+    """Yield a fact if another order of components of different cardinalities has more adjusted variance."""
     options, moments = state.record.options, state.moments
     mixed, objective = len(set(options.get("card") or ())) > 1, objective_of(state.record)
     if not mixed or objective is None or not objective.ordered or state.record.evidence is None:
@@ -215,7 +215,7 @@ def another_order(state: FitState) -> Iterator[Fact]:
 
 
 def passes(record: Record, digits: int) -> Iterator[Fact]:
-    """Yield a fact if too few passes make dense PCA inaccurate, and one if each pass recomputes the rows."""
+    """Yield facts if too few passes make dense PCA inaccurate, and if each pass recomputes the rows."""
     count, error = record.passes or 0, sum(record.pca_errors or ())
     if error > 0.1 * 10.0 ** -(digits + 1):  # a tenth of the last digit; percentages have digits - 1 decimals
         yield fact("PCA in few passes", error=error)

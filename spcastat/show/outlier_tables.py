@@ -1,4 +1,4 @@
-"""What is printed of outlying cells and rows: what to look at first."""
+"""Printed output for outlying cells and rows, the most outlying first."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from spcastat.show.grid import Document, Layout, Picture, Row, Table, fixed
 from spcastat.show.renderings import CELL_NAME_WIDTH, TABLE_LINES, WIDTH, Excerpt, Screen, render
 from spcastat.show.templates import lines
 
-#: So many outlying cells, and rows, are printed; frames have all.
+#: The largest numbers of outlying cells and rows that are printed; frames contain all.
 CELLS_LISTED, ROWS_LISTED = 20, 10
-#: Rows with at least so many outlying cells, in more than this share of the columns, are printed, too.
+#: Rows with at least this many outlying cells, in more than this share of the columns, are printed, too.
 FEWEST_CELLS, MUCH_OF_A_ROW = 5, 0.1
-#: Largest numbers of rows and variables in the map of a report.
+#: The largest numbers of rows and variables in the map of a report.
 REPORT_MAP = (30, 24)
 
 
 def outliers_document(state: FitState) -> Document:
-    """Return rows that are far, the furthest first, and outlying cells, those with the largest z first."""
+    """Return tables of far rows, the farthest first, and of outlying cells, the largest |z| first."""
     cleaning = outliers.cleaning_of(state)
     cells, rows = outliers.cells(state), outliers.rows(state)
     tables, notes = [], []
@@ -59,7 +59,7 @@ def outliers_document(state: FitState) -> Document:
 
 
 def outliers_screen(state: FitState) -> Screen:
-    """Return the print: the first of the rows and cells of `outliers_document`, as many as have room."""
+    """Return the print: as many of the first rows and cells of `outliers_document` as fit."""
     document = outliers_document(state)
 
     def body(room: int) -> Excerpt:
@@ -81,7 +81,7 @@ def outliers_screen(state: FitState) -> Screen:
 
 
 def outlier_map(state: FitState, source: Data | None, limits: tuple[int, int]) -> plots.CellMap:
-    """Return the map of at most so many rows and columns, the variables in the order of the components."""
+    """Return the map with at most `limits` rows and columns; variables are in the order of the components."""
     cleaning = outliers.cleaning_of(state)
     V = np.abs(state.V if state.pattern is None else state.pattern)
     component = np.where(V.any(axis=1), V.argmax(axis=1), V.shape[1])
@@ -111,7 +111,7 @@ def map_picture(state: FitState, source: Data | None) -> Picture:
 
 
 def _rows_to_look_at(rows: pd.DataFrame, judged: bool, columns: int) -> pd.DataFrame:
-    """Return rows left out, other far rows, and rows with many outlying cells, the furthest first."""
+    """Return rows left out, other far rows, and rows with many outlying cells, the farthest first."""
     far = (~rows["kept"] | (rows["distance"] > OUTLIERS.far)) & judged
     often = rows["cells"] >= max(FEWEST_CELLS, MUCH_OF_A_ROW * columns)
     selected_rows = rows[far | often]
@@ -121,7 +121,7 @@ def _rows_to_look_at(rows: pd.DataFrame, judged: bool, columns: int) -> pd.DataF
 
 
 def _names(labels: Iterable[Any], positions: Iterable[int], unique: bool) -> list[str]:
-    """Return labels of rows, with the number of the row, from 0, if labels repeat."""
+    """Return row labels, followed by the position of the row, from 0, if labels are not unique."""
     names = full_names(labels)
     if unique:
         return names
@@ -144,7 +144,7 @@ def _rows_table(far: pd.DataFrame, unique: bool) -> Table:
 
 
 def _short(value: float) -> str:
-    """Return a value with four digits, without an exponent up to seven digits before the point."""
+    """Return a value with four significant digits, without an exponent below 10^7."""
     text = f"{value:.4g}"
     return f"{float(text):.0f}" if 1e4 <= abs(value) < 1e7 else text
 
