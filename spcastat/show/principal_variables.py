@@ -1,4 +1,4 @@
-"""What is printed of principal variables: the variables kept, those they represent, paths, and reports."""
+"""Printed output for principal variables: the variables kept and represented, paths, and reports."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ from spcastat.show.report import bibtex, methods, provenance
 from spcastat.show.templates import Fact, fact, lines, notes, part, warnings
 from spcastat.show.templates import methods as sentences
 
-#: The default numbers of decimals of a summary, and of rows of each of its tables.
+#: The default number of decimals of a summary, and the default maximum of rows in each of its tables.
 DECIMALS, MOST_ROWS = 2, 60
-#: Rows of each table in the summary of a report, which has complete tables below.
+#: The largest number of rows of tables in the summary of a report, which has complete tables below.
 REPORTED_ROWS = 12
-#: Coefficients of Cadima and Jolliffe (2001), and what they are.
+#: Coefficients of Cadima and Jolliffe (2001), and their meanings.
 COEFFICIENTS = {"RM": "root of the share", "GCD": "overlap with PCA, 0 to 1"}
-#: Columns that only some choices have.
+#: Columns that only some tables have.
 OWN_COLUMNS = ("cost", "frequency")
-#: So many rows of a table at least are shown, and so many left out if any are.
+#: The smallest number of rows that a table shows, and the smallest number that it leaves out, if any.
 LEAST_SHOWN = 3
 
 
 def summarise(state: FitState, digits: int = DECIMALS, max_rows: int = MOST_ROWS) -> Summary:
-    """Return header, variables kept and those they represent; see `PrincipalVariablesResult.summary`."""
+    """Return header, variables kept and variables represented; see `PrincipalVariablesResult.summary`."""
     digits = whole_number("digits", digits, 0, 10)
     max_rows = whole_number("max_rows", max_rows, 1)
     remarks = (*notes(note_facts.copies(state)), *notes(_notes(state)))
@@ -83,7 +83,7 @@ def summarise(state: FitState, digits: int = DECIMALS, max_rows: int = MOST_ROWS
 
 
 def _document(state: FitState, max_rows: int, remarks: tuple[str, ...]) -> Document:
-    """Return the header, and tables of variables kept, and of others, with so many rows at most."""
+    """Return the header and the tables of variables kept and of others, with at most `max_rows` rows each."""
     selection, represented = kept_table(state), represented_table(state)
     names = _all_names(selection, represented)
     tables = _kept_rows(selection, max_rows, names), _represented_rows(represented, max_rows, names)
@@ -91,9 +91,9 @@ def _document(state: FitState, max_rows: int, remarks: tuple[str, ...]) -> Docum
 
 
 def print_of(state: FitState, about: Sequence[str]) -> Screen:
-    """Return the print: the variables kept, and as many of the others as a screen has room for.
+    """Return the print: the variables kept, and as many of the others as fit on a screen.
 
-    `about` are the notes. Without room for the table of the variables kept, there are only their names.
+    `about` contains the notes. If the table of the variables kept does not fit, only their names are shown.
     """
     selection, represented = kept_table(state), represented_table(state)
     names = _all_names(selection, represented)
@@ -144,16 +144,16 @@ def print_of(state: FitState, about: Sequence[str]) -> Screen:
 
 
 def _lines_of(table: Table) -> list[str]:
-    """Return the lines of a table in a print, in which long names are shortened."""
+    """Return the lines of a table in a print; long names are shortened."""
     return render_tables(Document("", tables=(table,)), WIDTH)
 
 
 def _others_in(represented: pd.DataFrame, room: int, names: list[str], width: int) -> Excerpt:
-    """Return the table of the variables not kept below a blank line; no lines if so many are too few."""
+    """Return a blank line and the table of the variables not kept; no lines if too few rows fit."""
     count, row_limit = len(represented), room - TABLE_LINES
     if not count or (row_limit < count and row_limit <= LEAST_SHOWN):
         return Excerpt([])
-    # with fewer rows than there are, one of them is the row of dots
+    # if rows are left out, one row consists of dots
     row_limit = count if row_limit >= count else min(row_limit, count - LEAST_SHOWN + 1)
     table = _represented_rows(represented, row_limit, names, width)
     assert table is not None
@@ -199,7 +199,7 @@ def header(state: FitState) -> Iterator[Fact]:
 
 
 def _own_row(about: PrincipalSet) -> int:
-    """Return the row of the path with the number of groups that were kept."""
+    """Return the row of the path whose number of groups equals the number that was kept."""
     return int(np.flatnonzero(about.sizes == len(about.chosen))[0])
 
 
@@ -218,7 +218,7 @@ def _coefficients(about: PrincipalSet) -> str:
 
 
 def definitions(state: FitState) -> tuple[Fact, Fact]:
-    """Return what the columns of the two tables are."""
+    """Return the definitions of the columns of the two tables."""
     about = set_of(state)
     of_kept = fact("columns of variables", draws=about.draws, normal=about.is_normal)
     return of_kept, fact("columns of others")
@@ -230,7 +230,7 @@ def _notes(state: FitState) -> Iterator[Fact]:
 
 
 def _remarks(state: FitState, width: int = NAME_WIDTH) -> Iterator[Fact]:
-    """Yield the variables to add next, in at most `width` characters, and those that others determine."""
+    """Yield the variables to add next, names cut to `width` characters, and those determined by others."""
     about = set_of(state)
     columns = full_names(state.spec.columns)
     if len(about.further):
@@ -245,7 +245,7 @@ def _remarks(state: FitState, width: int = NAME_WIDTH) -> Iterator[Fact]:
     pairs = [{int(a), int(b)} for a, b, _ in state.moments.copies]
     for j, predictors in about.determined:
         if {j, *predictors} in pairs:
-            continue  # named as copies
+            continue  # reported as copies
         yield fact("determined variable", name=columns[j], others=some_of([columns[i] for i in predictors]))
 
 
@@ -253,14 +253,14 @@ def _remarks(state: FitState, width: int = NAME_WIDTH) -> Iterator[Fact]:
 
 
 def _all_names(selection: pd.DataFrame, represented: pd.DataFrame) -> list[str]:
-    """Return the names of all variables and groups, among which a short name has to be told from others."""
+    """Return the names of all variables and groups, among which short names must be unique."""
     substitutes = selection["instead"].dropna()
     names = [*selection.index, *represented.index, *represented["most_by"], *substitutes]
     return list(dict.fromkeys(full_names(names)))
 
 
 def _kept_rows(selection: pd.DataFrame, limit: int, names: list[str], width: int = 0) -> Table:
-    """Return the table of variables kept; with a `width`, all names have it at most, and not only cells."""
+    """Return the table of variables kept; `width` also limits the row labels, not only names in cells."""
     has_frequency, has_cost = "frequency" in selection, "cost" in selection
     labels = full_names(selection.index[:limit])
     in_cells = short(names, width or cell_name_width(labels, 2 + has_cost + has_frequency))
@@ -309,7 +309,7 @@ def _represented_rows(
 
 
 def path_document(state: FitState) -> Document:
-    """Return the table of numbers of variables."""
+    """Return the table of the path: the variance reproduced for each number of variables."""
     table = path_table(state)
     has_held_out = "held_out" in table
     rows = []

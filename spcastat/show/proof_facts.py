@@ -1,4 +1,4 @@
-"""What is proven about a fit: facts, and their sentences in prints and in methods sections."""
+"""Facts about what is proven for a fit, and their sentences in prints and in methods sections."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NOT_TIGHT = (
     f"them{_SINGLE_BOUNDS}"
 )
 
-#: Key of a fact -> its wordings.
+#: The wordings of each fact, by key.
 PROOF_TEMPLATES: dict[str, Template] = {
     # --- all components together
     "loadings bounded": Template(
@@ -87,7 +87,7 @@ PROOF_TEMPLATES: dict[str, Template] = {
         line="A component is bounded given the earlier ones, and a better one may leave less to later ones; "
         "certify(joint=True) bounds all together."
     ),
-    # --- why a bound is no lower
+    # --- why a bound is not lower
     "search stopped": Template(label="Search", line=_STOPPED, note=f"The search was {_STOPPED}."),
     "search not feasible": Template(
         label="Search",
@@ -95,7 +95,7 @@ PROOF_TEMPLATES: dict[str, Template] = {
         note=f"An {_NOT_FEASIBLE}. The search is feasible for fewer variables or nonzero loadings.",
     ),
     "search not tight": Template(label="Search", line=_NOT_TIGHT, note=f"The search {_NOT_TIGHT}."),
-    # --- what the bound holds for
+    # --- the loadings for which the bound is valid
     **{
         key: Template(line=text, methods=text.replace("is that", "was that").replace("holds", "held"))
         for key, text in (
@@ -109,12 +109,12 @@ TEMPLATES |= PROOF_TEMPLATES
 
 
 def proof_sentence(proven: Proven, state: FitState) -> str:
-    """Return a proof in words, with advice on what to call next."""
+    """Return a proof in words, with advice on which method to call next."""
     return " ".join(proof_sentences(proven, state))
 
 
 def proof_sentences(proven: Proven, state: FitState) -> list[str]:
-    """Return the sentences of :func:`proof_sentence`."""
+    """Return the sentences of :func:`proof_sentence` as a list."""
     return [worded(PROOF_TEMPLATES[item.key].line, item.values) for item in facts_of(proven, state)]
 
 
@@ -124,7 +124,7 @@ def proof_methods(proven: Proven, state: FitState) -> str:
 
 
 def facts_of(proven: Proven, state: FitState) -> Iterator[Fact]:
-    """Yield what is proven, and for which loadings."""
+    """Yield facts about what is proven, and for which loadings."""
     nonneg, rule = bool(state.record.options.get("nonneg")), rule_words(state)
     joint = proven.scope == "joint"
     yield from (
@@ -197,23 +197,23 @@ def _component_bounds(proven: Proven, names: list[str]) -> Iterator[Fact]:
 def exceeded(row: Mapping[Any, Any] | pd.Series, state: FitState) -> bool:
     """Return whether better loadings were found that the options of the fit allow."""
     options = state.record.options
-    if options.get("nonneg") or options.get("constraint"):  # the loadings found may break these
+    if options.get("nonneg") or options.get("constraint"):  # better loadings may violate these
         return False
     return bool(row["best_known"] > row["value"] * (1.0 + 1e-9))
 
 
-#: A gap of rounding, in percent; a joint proof of more than one component ends at a gap of .01 %.
+#: Gaps up to this, in percent, are rounding errors; joint proofs of several components end at .01 %.
 ROUNDING_GAP = 1e-7
-#: The beginning of `proof` of the bound by variances alone; what is in brackets at its end.
+#: The beginning of `proof` if the bound uses only variances; the text in brackets at the end of `proof`.
 SUM_OF_VARIANCES, _REASON = "sum of the largest variances", re.compile(r"\(([^()]+)\)(?:, [^()]*)?$")
-#: Why a search ended that examined all supports.
+#: The reason given if a search examined all supports without a tight bound.
 NOT_TIGHT = "bound not tight"
-#: Why a search stopped that more time or nodes would continue -> the option.
+#: Reasons why a search stopped before its end, with the option that extends it.
 STOPS = {"time limit": "time_limit", "node limit": "max_nodes", "interrupted": ""}
 
 
 def search_ended(proven: Proven, state: FitState) -> Iterator[Fact]:
-    """Yield why the bounds are no lower: a limit of the search, or too many supports to search."""
+    """Yield why the bounds are not lower: a limit of the search, loose bounds, or too many supports."""
     seconds = sum(row["seconds"] for row in proven.rows)
     for reason in dict.fromkeys(
         reason_match[1]
@@ -235,9 +235,9 @@ def search_ended(proven: Proven, state: FitState) -> Iterator[Fact]:
 
 
 def value_and_bound(row: Mapping[Any, Any] | pd.Series) -> tuple[str, str, str]:
-    """Return a value, its bound and their difference in percent; the texts of bounds are never too small.
+    """Return a value, its bound and their difference as texts in percent; bounds are rounded up.
 
-    The difference is that of the texts, so that readers can check it.
+    The third text is the difference of the first two, so that readers can check it.
     """
     value = percent_text(row["value"])
     gain = percent_text(row["upper_bound"] - row["value"], up=True)

@@ -1,4 +1,4 @@
-"""Objects that print as tables: on one screen, as plain text, and in formats that have files of their own."""
+"""Objects that print as tables: on one screen, as plain text, and in the formats of other modules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Number of spaces between two columns.
 SPACES_BETWEEN = 2
-#: Largest number of names in a key.
+#: The largest number of names in a key.
 KEYED = 12
 #: ASCII spelling of typographic characters.
 ASCII = str.maketrans({"…": "...", "–": "-", "—": "-", "−": "-", "‘": "'", "’": "'", "“": '"', "”": '"'})
@@ -46,7 +46,7 @@ def render_text(document: grid.Document, layout: grid.Layout, encoding: str | No
     layout : Layout
         Tables with too many columns are split into panels; tables with common columns are split in the same
         way, and each panel shows all of them. Names that do not fit are shortened and explained in a key
-        below; with ``full_names=True`` they are wrapped instead.
+        below the tables; with ``full_names=True`` they are wrapped instead.
     encoding : str, optional
         The encoding of the output; by default that of ``sys.stdout``.
     """
@@ -70,7 +70,7 @@ def header_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _encodable(document: grid.Document, layout: grid.Layout, encoding: str | None = None) -> grid.Document:
-    """Return the document in characters of the console, with names as long as the layout allows."""
+    """Return the document in characters that the console can write, with names as long as fit."""
     document = _with_room_for_stars(layout.of(document, names=False))
     safe = cache(partial(console_text, encoding=encoding))
     document = document.changed(safe, safe, safe, safe)
@@ -99,7 +99,7 @@ def _of_tables(document: grid.Document, width: int) -> Iterator[str]:
 def filled(text: str, width: int, initial_indent: str = "", indent: int = 0) -> str:
     """Return a text in lines of at most `width` characters.
 
-    No line begins with the % or s of a number, within a short list of numbers such as "[10, 5, 4]", or after
+    Lines are not broken between a number and its % or s, within a short list such as "[10, 5, 4]", or after
     the hyphen of a word. The first line begins with `initial_indent`, the others with `indent` spaces.
     """
     unbroken = " ".join(text.split())
@@ -140,7 +140,7 @@ def fitting(names: Iterable[str], limit: int) -> dict[str, str]:
 
 
 def console_text(text: str, encoding: str | None = None) -> str:
-    """Return `text` with characters that `encoding`, by default that of the console, lacks as escapes."""
+    """Return `text`, with characters escaped that `encoding` (default: the console's) cannot write."""
     encoding = encoding or getattr(sys.stdout, "encoding", None) or "ascii"
     return text.translate(ASCII).encode(encoding, "backslashreplace").decode(encoding)
 
@@ -151,7 +151,7 @@ def console_text(text: str, encoding: str | None = None) -> str:
 def _too_long(
     document: grid.Document, width: int, everywhere: bool
 ) -> tuple[tuple[dict[str, None], int], tuple[dict[str, None], int]]:
-    """Return the names that are too long for lines of `width` characters, and how long they may be.
+    """Return the names that are too long for lines of `width` characters, and the limits of their length.
 
     Parameters
     ----------
@@ -163,9 +163,9 @@ def _too_long(
     Returns
     -------
     labels : (names, int)
-        Row labels, and the largest number of characters that they may have.
+        Long row labels, and the largest number of characters allowed.
     headings : (names, int)
-        The same for headings.
+        Long headings, and the largest number of characters allowed.
     """
     labels: dict[str, None] = {}
     headings: dict[str, None] = {}
@@ -263,31 +263,31 @@ def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
 
 #: The largest numbers of lines and of characters in a line.
 LINES, WIDTH = 25, 80
-#: So many warnings are printed; notes have the others.
+#: The largest number of warnings that are printed; the notes contain the others.
 MOST_WARNINGS = 4
-#: So many lines of a header are printed.
+#: The largest number of lines of a header that are printed.
 MOST_FACTS = 4
-#: Columns of a table without room are left out rather than rows, if it would have fewer rows.
+#: If fewer rows of a table than this would fit, columns are left out instead of rows.
 MANY_ROWS = 5
-#: Lines of a table beside its rows: a blank one, headings and a rule.
+#: Lines of a table in addition to its rows: a blank line, headings and a rule.
 TABLE_LINES = 3
-#: Characters of a name in a cell, beside a name of 24 characters and four numbers in lines of 80 characters.
+#: Characters of a name in a cell, if a line has 80, with a label of 24 characters and four numbers.
 CELL_NAME_WIDTH = 18
-#: Characters of a column of numbers, with the spaces beside it.
+#: Characters of a column of numbers, including the spaces next to it.
 NUMBER_WIDTH = 9
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Lines about a result, and how much of it has no room in them.
+    """Lines about a result, with the number of its parts that did not fit.
 
     Attributes
     ----------
     lines : list of str
     left_out : int
-        The number of rows, names or numbers without room, which a line counts or stands for.
+        The number of rows, names or numbers that did not fit; a line counts them or shows dots.
     components_left_out : int
-        The number of components of which nothing has room.
+        The number of components that are not shown at all.
     """
 
     lines: list[str]
@@ -300,40 +300,40 @@ class Excerpt:
         return bool(self.lines) and not self.left_out and not self.components_left_out
 
     def between(self, head: Sequence[str] = (), foot: Sequence[str] = ()) -> Excerpt:
-        """Return the same with lines above and below."""
+        """Return the excerpt with the lines `head` above and `foot` below it."""
         return replace(self, lines=[*head, *self.lines, *foot])
 
     def under(self, head: Sequence[str]) -> Excerpt:
-        """Return the same under other lines and a blank one."""
+        """Return the excerpt below the lines `head` and a blank line."""
         return replace(self, lines=stacked_blocks([[*head], self.lines]))
 
 
-#: Returns a result in at most so many lines; without any if it has no room.
+#: A function that returns a result in at most the given number of lines; without lines if it does not fit.
 Body: TypeAlias = Callable[[int], Excerpt]
 
 
 @dataclass(frozen=True)
 class Screen:
-    """What is printed of a result.
+    """The print of a result on one screen.
 
     Attributes
     ----------
     title : str
-        What the result is, in one sentence.
+        One sentence that describes the result.
     body : callable
-        Returns the result as at most so many lines.
+        Returns the result in at most the given number of lines.
     sentences : tuple of str
-        What is below the body: first what its headings and numbers are, then how it was computed. Each
-        begins on a line of its own, or all are one paragraph if only then the body has room.
+        The text below the body: definitions of its headings and numbers, then how it was computed. Each
+        sentence begins on a new line, or all form one paragraph if the body fits only then.
     warnings : tuple of str
-        Short sentences on what must not be missed, each on a line of its own; notes explain them.
+        Short sentences on important problems, each on a line of its own; notes explain them.
     remarks : tuple of str
-        Sentences on what may matter, each on a line of its own.
+        Sentences on possible problems, each on a line of its own.
     ending : str
         The last line: where to find everything else.
     brief : Screen, optional
-        The same result with fewer words, which is printed if only its body then has room for everything, or
-        if this one is longer than a screen or has no room for its body; it may have a shorter one itself.
+        A shorter print of the same result, which is used if the whole body fits only there, or if this
+        print is longer than a screen or has no room for its body; it may have a shorter one itself.
     """
 
     title: str
@@ -345,7 +345,7 @@ class Screen:
     brief: Screen | None = None
 
     def text(self, encoding: str | None = None) -> str:
-        """Return the lines as text; characters that the console lacks are written as escapes."""
+        """Return the print as text; characters that the console cannot write are escaped."""
         parts = self._fullest(encoding)
         return "\n\n".join("\n".join(part) for part in (parts.title, parts.body.lines, parts.foot) if part)
 
@@ -354,7 +354,7 @@ class Screen:
         return self._fullest(None).completeness[0] == SHOWS_ALL
 
     def _fullest(self, encoding: str | None) -> ScreenParts:
-        """Return the first version that shows everything, or else the one that shows most."""
+        """Return the first version that shows everything, or else the version that shows most."""
         paragraphs: list[ScreenParts] = []
         for screen in self._versions():
             in_lines = screen._parts(encoding, in_paragraph=False)
@@ -363,20 +363,20 @@ class Screen:
             paragraphs.append(screen._parts(encoding, in_paragraph=True))
             if paragraphs[-1].completeness[0] == SHOWS_ALL:
                 return paragraphs[-1]
-        fullest = max(paragraphs, key=lambda parts: parts.completeness)  # the first one of several
+        fullest = max(paragraphs, key=lambda parts: parts.completeness)  # the first of several such versions
         if fullest.completeness[0]:
             return fullest
         return in_lines if in_lines.line_count <= LINES else paragraphs[-1]
 
     def _versions(self) -> Iterator[Screen]:
-        """Yield the print, and the same with fewer and fewer words."""
+        """Yield the print, and its increasingly brief versions."""
         screen: Screen | None = self
         while screen is not None:
             yield screen
             screen = screen.brief
 
     def _parts(self, encoding: str | None, in_paragraph: bool) -> ScreenParts:
-        """Return the lines of the title, the body, and the lines below it."""
+        """Return the lines of the title, of the body, and of the text below it."""
         warnings = [f"Warning: {text}" for text in self.warnings]
         if len(warnings) > MOST_WARNINGS:
             hidden_count = len(warnings) - MOST_WARNINGS + 1
@@ -388,20 +388,20 @@ class Screen:
 
 
 def in_turn(screens: Sequence[Screen]) -> Screen:
-    """Return the first of several prints of a result, each with the next one as its brief one."""
+    """Return the first of several prints of a result; each has the next one as its brief version."""
     *longer_screens, screen = screens
     for longer in reversed(longer_screens):
         screen = replace(longer, brief=screen)
     return screen
 
 
-#: How complete a print is that shows everything.
+#: The degree of completeness of a print that shows everything.
 SHOWS_ALL = 3
 
 
 @dataclass(frozen=True)
 class ScreenParts:
-    """The parts of a print, between which there are blank lines."""
+    """The parts of a print, which blank lines separate."""
 
     title: list[str]
     body: Excerpt
@@ -409,14 +409,14 @@ class ScreenParts:
 
     @property
     def line_count(self) -> int:
-        """The number of lines, with the blank ones between the parts."""
+        """The number of lines, including the blank lines between the parts."""
         return len(self.title) + len(self.body.lines) + len(self.foot) + 1 + bool(self.foot)
 
     @property
     def completeness(self) -> tuple[int, int]:
-        """0 for a print without room, 1 without some components, 2 without other lines, or SHOWS_ALL.
+        """0 if the body does not fit, 1 if components are missing, 2 if other rows are missing, or SHOWS_ALL.
 
-        The second number is minus the number of components that are not shown.
+        The second number is the number of missing components times -1.
         """
         if not self.body.lines or self.line_count > LINES:
             return 0, 0
@@ -425,12 +425,12 @@ class ScreenParts:
         return (2 if self.body.left_out else SHOWS_ALL), 0
 
 
-#: Stands for the rows of a table that have no room.
+#: Represents the rows of a table that do not fit.
 DOTS = "..."
 
 
 def _lines(sentences: Iterable[str], encoding: str | None) -> list[str]:
-    """Return sentences in lines of at most WIDTH characters, each beginning on a line of its own."""
+    """Return sentences in lines of at most WIDTH characters; each sentence begins on a new line."""
     return [
         line
         for sentence in sentences
@@ -445,7 +445,7 @@ def stacked_blocks(blocks: Iterable[list[str]]) -> list[str]:
 
 
 def ending(name: str, notes: Sequence[str], tables: str = "summary()") -> str:
-    """Return where to find the notes and the complete tables of a result, which is called `name`."""
+    """Return a line that says where to find the notes and the complete tables of the result `name`."""
     return f"More: {name}.notes ({len(notes)}), {name}.{tables}." if notes else f"More: {name}.{tables}."
 
 
@@ -453,21 +453,21 @@ def ending(name: str, notes: Sequence[str], tables: str = "summary()") -> str:
 
 
 def short_labels(names: Sequence[str], limit: int) -> list[str]:
-    """Return names of at most `limit` characters that the console can write."""
+    """Return the names cut to at most `limit` characters, which the console can write."""
     labels = [console_text(name) for name in names]
     short_names = fitting(dict.fromkeys(labels), limit)
     return [short_names.get(name, name) for name in labels]
 
 
 def cell_name_width(labels: Iterable[str], numbers: int) -> int:
-    """Return how many characters of a name have room in a cell, beside labels and columns of numbers."""
+    """Return the width of names in a cell, next to row labels and columns of numbers."""
     label_width = max(map(grid.display_width, labels), default=0)
     room = WIDTH - min(label_width, NAME_WIDTH) - NUMBER_WIDTH * numbers - SPACES_BETWEEN
     return min(room, NAME_WIDTH)
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
-    """Return a text with spaces on its right, or left, up to the width."""
+    """Return a text padded with spaces to the width, on its right, or on its left if `right`."""
     space = " " * (width - grid.display_width(text))
     return space + text if right else text + space
 
@@ -484,9 +484,9 @@ def matrix(
     final_rows: Sequence[tuple[str, Sequence[str]]] = (),
     limit: int = WIDTH,
 ) -> list[str]:
-    """Return labelled rows of cells under headings, rows under a heading of their own, and the last rows.
+    """Return labelled rows under headings, then rows under the heading `heading_below`, and the last rows.
 
-    Labels have at most `limit` characters. Lines may be longer than the width of a screen; callers check it.
+    Labels have at most `limit` characters. Lines may be wider than a screen; callers must check this.
     """
     labels = short_labels([label for label, _ in rows], limit)
     labels_below = [f"  {label}" for label, _ in lower_rows] + [label for label, _ in final_rows]
@@ -507,7 +507,7 @@ def matrix(
 
 
 def fits(lines: Sequence[str], room: int) -> bool:
-    """Return whether the lines are at most `room`, each of at most WIDTH characters."""
+    """Return whether there are at most `room` lines, each of at most WIDTH characters."""
     return len(lines) <= room and max(map(grid.display_width, lines), default=0) <= WIDTH
 
 
@@ -517,7 +517,7 @@ def fits(lines: Sequence[str], room: int) -> bool:
 def screen_of(document: grid.Document, end: str, tables: str = "") -> Screen:
     """Return the print of any document: lines of its header, and the first rows of its tables.
 
-    `tables` is where to find rows and columns without room, such as "path.summary()".
+    `tables` says where to find the rows and columns that do not fit, such as "path.summary()".
     """
     header = header_lines(document.facts[:MOST_FACTS])
     warnings = tuple(text[0].lower() + text[1:] for text in document.alerts)
@@ -530,7 +530,7 @@ def screen_of(document: grid.Document, end: str, tables: str = "") -> Screen:
 
 
 def first_tables(tables: Iterable[grid.Table], room: int, complete: str) -> Excerpt:
-    """Return tables with as many rows as there is room for; `complete` is where to find all of them."""
+    """Return tables with as many rows as fit; `complete` says where to find the others."""
     lines: list[str] = []
     left_out = 0
     for table in tables:
@@ -541,7 +541,7 @@ def first_tables(tables: Iterable[grid.Table], room: int, complete: str) -> Exce
 
 
 def _first_rows(table: grid.Table, room: int, complete: str) -> Excerpt:
-    """Return the first rows of a table that fit, with the first columns that fit; no lines without rows."""
+    """Return the first rows and columns of a table that fit; no lines if too few rows fit."""
     row_limit = min(len(table.rows), room)
     for columns in range(len(table.headings), 0, -1):
         part = table.columns(0, columns)
@@ -556,7 +556,7 @@ def _first_rows(table: grid.Table, room: int, complete: str) -> Excerpt:
 
 
 def _of_every_group(rows: tuple[grid.Row, ...], count: int) -> tuple[grid.Row, ...]:
-    """Return `count` rows: the first ones of every group if all rows are in groups, or else of the table."""
+    """Return the first `count` rows, or the first rows of every group if all rows are in groups."""
     groups = [row.group for row in rows]
     if not all(groups):
         return rows[:count]
@@ -566,7 +566,7 @@ def _of_every_group(rows: tuple[grid.Row, ...], count: int) -> tuple[grid.Row, .
 
 
 def _hidden(rows: int, columns: int, complete: str) -> list[str]:
-    """Return a line that counts the rows and columns without room, and says where they are."""
+    """Return a line that counts the rows and columns left out, and says where to find them."""
     counts = [plural(rows, "more row")] * bool(rows) + [plural(columns, "more column")] * bool(columns)
     location = f": {complete}" if complete else ""
     return [f"and {' and '.join(counts)}{location}"] if counts else []
@@ -575,7 +575,7 @@ def _hidden(rows: int, columns: int, complete: str) -> list[str]:
 # --- documents in every format --------------------------------------------------------------------
 
 
-#: Name of a format -> function that renders a document in it.
+#: The function that renders a document in each format, by the name of the format.
 RENDERERS: dict[str, Callable[[grid.Document, grid.Layout], str]] = {
     "text": render_text,
     "html": html.render,
@@ -601,7 +601,7 @@ PLAIN_RULES = "".join(rf"\providecommand{{\{name}rule}}{{\hline}}" for name in (
 def _layout(method: str, options: Mapping[str, Any], **own: Any) -> grid.Layout:
     """Return the layout for a method of `Summary` with the arguments `own` and `options`.
 
-    Text has the header and all notes by default; tables for papers have only what their signs mean.
+    By default, text has the header and all notes; tables for papers explain only their signs.
 
     Raises
     ------
@@ -621,10 +621,10 @@ class Shown(Explained, Unchanging, ABC):
 
     @abstractmethod
     def _tables(self, notebook: bool) -> Summary:
-        """Return all tables, or those that a notebook shows."""
+        """Return all tables, or only those shown in a notebook."""
 
     def _screen(self) -> Screen | None:
-        """Return what is printed in a console; None for all tables."""
+        """Return the print for a console; None if all tables are printed."""
         return None
 
     def __repr__(self) -> str:
@@ -633,7 +633,7 @@ class Shown(Explained, Unchanging, ABC):
 
     @property
     def notes(self) -> list[str]:
-        """Remarks in full sentences; the printed output contains only the most important ones."""
+        """Remarks in full sentences; prints contain only the most important ones."""
         return list(self._tables(False)._document().sentences)
 
     def _repr_html_(self) -> str:
@@ -651,9 +651,9 @@ class Shown(Explained, Unchanging, ABC):
 class Summary(Shown):
     r"""Tables with a header as text, HTML, LaTeX, Markdown, Word or Excel files.
 
-    A summary prints as text and shows as HTML in notebooks. Results that print as tables derive from it, and
-    write their texts when they are printed or exported. All formats have the following options; options for
-    only one format are described with its method.
+    A summary prints as text and is displayed as HTML in notebooks. Results that print as tables derive from
+    this class, and format their tables when they are printed or exported. All formats have the following
+    options; options for only one format are described with its method.
 
     digits : int, optional
         Decimals of the loadings, 0 to 10; the default is 3. The decimals of all other numbers change by the
@@ -679,7 +679,7 @@ class Summary(Shown):
         self._frames = frames
 
     def _document(self) -> grid.Document:
-        """Return the tables as text. Results override it, so that nothing is formatted before it is shown."""
+        """Return the tables as text; results override it to format only when they are shown."""
         return self._document_text
 
     @property
@@ -797,7 +797,7 @@ class Summary(Shown):
         write_tables(path, [self._document()], layout)
 
     def to_excel(self, path: Path) -> None:
-        """Write an Excel workbook with a sheet for each of `frames`, unrounded.
+        """Write an Excel workbook with one sheet for each of `frames`, in full precision.
 
         This needs an optional dependency: ``pip install 'spcastat[excel]'``.
 
@@ -822,7 +822,7 @@ class Summary(Shown):
 class Outcome(Summary):
     """Base class of results that print on one screen; `summary()` returns all their tables."""
 
-    #: A name for the result in its print.
+    #: The name that prints use for the result.
     _short_name: ClassVar[str] = "result"
 
     def _screen(self) -> Screen:

@@ -59,7 +59,7 @@ EQUATION_TERMS = 20
 def chapter_of(
     heading: str, document: Document, draw: Callable[..., Any], about: str, caption: str
 ) -> Chapter:
-    """Return a chapter of tables and one plot; `draw` is called with the axes as ``ax=``."""
+    """Return a chapter of tables and one plot; `draw` receives the axes as ``ax=``."""
     name = heading.lower().replace(" ", "-")
     return Chapter(heading, (document, Picture(lambda ax: draw(ax=ax), 4.9, 3.4, name, about, caption)))
 
@@ -75,8 +75,8 @@ def chapters(
 ) -> Iterator[Chapter]:
     """Yield the chapters of a fit's report; `arrangement` and `digits` are for its tables of variables.
 
-    The loadings come first, then figures, then how the numbers were chosen (`of_choice`), and how it was
-    fitted.
+    The loadings come first, then figures, the choice of the numbers of components and loadings
+    (`of_choice`), and the computation of the fit.
     """
     in_memory = source is not None and source.holds_scores
     summary = summarise(state, digits=digits, arrangement=arrangement, uncertainty=False)._document()
@@ -117,7 +117,7 @@ def last_chapter(state: FitState, summary: Document, call: str) -> Chapter:
 
 
 def notes_once(parts: Iterable[Chapter]) -> Iterator[Chapter]:
-    """Yield chapters; a note of a document that an earlier one has already is left out."""
+    """Yield chapters without the notes that are already in an earlier document."""
     notes_seen: set[str] = set()
     for chapter in parts:
         contents: list[Content] = []
@@ -150,7 +150,7 @@ def provenance(record: Record, call: str) -> Lines:
 
 
 def shares_and_correlations(state: FitState) -> Document:
-    """Return the variance each component explains, alone and given the others, and score correlations."""
+    """Return the variance that each component explains, alone and given others, and score correlations."""
     shares, correlation = frames.component_shares(state), frames.score_correlation(state)
     names, total = tuple(full_names(state.components)), part(facts.total_variance(state))
     lines = [
@@ -184,7 +184,7 @@ def correlations(state: FitState, arrangement: VariableArrangement) -> Document:
     return Document("", tables=(table,), caption="Correlations of variables with scores")
 
 
-# --- figures with text alternatives; in a page they are SVG, each with a link to save it -----------
+# --- figures with text alternatives; pages contain them as SVG, each with a link to save it ---------
 
 
 #: The largest number of components that a text alternative describes.
@@ -205,7 +205,7 @@ def picture_html(picture: Picture) -> str:
         images = _image(picture, address, "on-screens") + _image(on_phones, drawn_again, "on-phones")
     else:
         images = _image(picture, address)
-        if picture.width > 5.0:  # on a phone it scrolls, so that text stays legible
+        if picture.width > 5.0:  # scrolls on a phone, so that text stays legible
             figure = '<figure class="wide">'
             region = f'<div class="scroll plot" role="region" tabindex="0" aria-label="Figure: {label}">'
     return (
@@ -216,7 +216,7 @@ def picture_html(picture: Picture) -> str:
 
 
 def _image(picture: Picture, address: str, devices: str = "") -> str:
-    """Return the element of an image; `devices` is the class of images that only some devices show."""
+    """Return the element of an image; `devices` is a class for images that only some devices show."""
     of_devices = f' class="{devices}"' if devices else ""
     size = f'width="{picture.width * 96:.0f}" height="{picture.height * 96:.0f}"'
     return f'<img{of_devices} src="{address}" alt="{escape(picture.alt)}" {size}>'
@@ -302,7 +302,7 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
 
 
 def scree_picture(state: FitState) -> Picture:
-    """Return the figure of the variances of the components, next to those of dense ones."""
+    """Return the figure of the variances of the components, next to the variances of dense components."""
     table, kind = facts.drawn_variances(state), "sparse " * state.record.sparse
     dense = f"{percent(table['cumulative PCA'].iloc[-1])} %"
     sparse = facts.enumeration(map(percent, table["share of total"].tolist()[:MOST_NAMED]))
@@ -322,7 +322,7 @@ def scree_picture(state: FitState) -> Picture:
 
 
 def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) -> Iterator[Picture]:
-    """Yield the biplot and, with three or more components, scores of all pairs; `groups` are of rows."""
+    """Yield the biplot and, with three or more components, all pairs of scores; `groups` of the rows."""
     spread = scores.std().to_numpy()
     count = plural(len(scores), "row")
     if (spread[:2] > 0).all():
@@ -356,7 +356,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
 
 
 def outlying_parts(state: FitState, source: Data | None) -> Iterator[Document | Picture]:
-    """Yield the table of outlying cells and rows of a robust fit, and their map if there is any."""
+    """Yield the table of outlying cells and rows of a robust fit, and their map if there are any."""
     yield outliers_document(state)
     cleaning = cleaning_of(state)
     if len(cleaning.places) or not cleaning.kept.all():
@@ -394,7 +394,7 @@ def diagnostics_picture(state: FitState, source: Data | None) -> Picture:
 PAGE_ENDINGS = ("", ".html", ".htm")
 #: Extension of a file for Word.
 WORD_ENDING = ".docx"
-#: Scripts, forms and external addresses are forbidden, in case text slips through all escaping.
+#: Scripts, forms and external addresses are forbidden, in case text is not escaped correctly.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -409,7 +409,7 @@ def page_of(title: str, version: str, kind: str, body: str, script: str = "") ->
     Parameters
     ----------
     title, version : str
-        Plain text, which is escaped here; the version of the package.
+        The title as plain text, which is escaped here, and the version of the package.
     kind : {"indexed", "explorer"}
         The class of the body; an explorer has a style sheet of its own.
     body : str
@@ -430,7 +430,7 @@ def page_of(title: str, version: str, kind: str, body: str, script: str = "") ->
 
 
 def chapters_page(title: str, version: str, chapters: Iterable[Chapter]) -> str:
-    """Return chapters as a page with an index."""
+    """Return chapters as an HTML page with an index."""
     chapters = list(chapters)
     entries, parts = [], []
     for slug, chapter in zip(_slugs(chapter.heading for chapter in chapters), chapters, strict=True):
@@ -509,16 +509,16 @@ def write_report(
         dependency: ``pip install 'spcastat[docx]'``.
     title : str, optional
     call : str, optional
-        The code that reproduces the fit, if it is not the recorded `call`.
+        The code that reproduces the fit; by default the recorded `call`.
     full_names : bool
-        Whether the tables have long names in full; otherwise names are shortened, with a key.
+        Whether the tables show long names in full; otherwise names are shortened, with a key.
     arrangement : Arrangement
         Which variables the tables show, and in which order. Its groups are also used in the figure of the
         loadings.
     digits : int
         Decimals of the loadings.
     row_groups : Series, Categorical or array of length n, optional
-        Groups of rows, for colours and markers in the figures, as `groups` of a biplot.
+        Groups of rows, for colours and markers in the figures, like `groups` of a biplot.
 
     Raises
     ------
@@ -549,7 +549,7 @@ def write_chapters(
     parts: Iterable[Chapter],
     full_names: bool = True,
 ) -> None:
-    """Write chapters as one HTML page or a Word file, as the extension of `path` says.
+    """Write chapters as one HTML page or a Word file, depending on the extension of `path`.
 
     Parameters
     ----------
@@ -561,7 +561,7 @@ def write_chapters(
         The data, whose files are not overwritten.
     parts : iterable of Chapter
     full_names : bool
-        Whether the tables have long names in full.
+        Whether the tables show long names in full.
     """
     target = file_path(path, (*filter(None, PAGE_ENDINGS), WORD_ENDING))
     if source is not None:

@@ -1,4 +1,4 @@
-"""Facts about resampling and tests of loadings: numbers and names; templates have the words."""
+"""Facts about resampling and tests of loadings: numbers and names, which templates word."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from spcastat.show.templates import Fact, caution, fact
 
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
 OFTEN = 0.25
-#: A component is not recovered if its scores and those of fits of halves have a smaller mean |r|.
+#: A component is recovered if its scores have at least this mean |r| with the scores in fits of halves.
 RECOVERED = 0.5
-#: With fewer draws, or halves of the rows, a sentence says what more would change.
+#: With fewer draws, or halves of the rows, a sentence reports the gain in accuracy from more.
 ENOUGH_DRAWS, ENOUGH_HALF_SAMPLES = 199, 100
 #: The default number of draws.
 COMPARED_DRAWS = 999
@@ -49,19 +49,19 @@ def draws_made(resampling: Bootstrapped | HalfSamples, unit: str) -> Fact:
 
 
 def rows_drawn(text: str) -> Iterator[Fact]:
-    """Yield the fact about what was drawn, if not single rows of the fit."""
+    """Yield the fact about the resampling units, if they are not single rows of the fit."""
     if text:
         yield fact("drawn", text=text)
 
 
 def similarity(values: pd.Series) -> Fact:
-    """Return the fact about the correlations of resampled scores with those of the fit."""
+    """Return the fact about the correlations of resampled scores with the scores of the fit."""
     cells = ", ".join(f"{name_text(name)} {value:.2f}" for name, value in list(values.items())[:8])
     return fact("similarity", values=f"{cells}{', ...' if len(values) > 8 else ''}")
 
 
 def about_rows(state: FitState, notice: str) -> Iterator[Fact]:
-    """Yield the facts about clusters, about rows and columns, and about near copies of variables."""
+    """Yield the facts about clusters, rows and columns, and near copies of variables."""
     clusters = about_clusters(state.record.row_design, state.record.n)
     for text, doubtful in ((clusters.text, clusters.doubtful), (notice, TREATED_AS_INDEPENDENT in notice)):
         if text:
@@ -75,21 +75,21 @@ def about_rows(state: FitState, notice: str) -> Iterator[Fact]:
 
 
 def bootstrap(boot: Bootstrapped, level: float, sparse: bool = True, loadings: bool = False) -> Fact:
-    """Return the fact about what the draws of a bootstrap of a sparse, or a dense, fit give."""
+    """Return the fact about the bootstrap of a sparse or dense fit: draws, intervals and selection."""
     has_few = not frames.has_intervals(boot, level)
     values = {"few": has_few, "level": level, "selection": selection_of(boot, sparse), "loadings": loadings}
     return fact("bootstrap", made=draws_made(boot, "draw"), **values)
 
 
 def selection_of(boot: Bootstrapped, sparse: bool = True) -> str:
-    """Return how the variables of each draw were selected."""
+    """Return how the variables were selected in each draw, as text."""
     if not boot.select:
         return "given these variables"
     return "variables selected again in each draw" if sparse else "components of all variables"
 
 
 def of_intervals(state: FitState, boot: Bootstrapped, level: float) -> Iterator[Fact]:
-    """Yield what an interval of a loading says, and what it presupposes."""
+    """Yield the meaning of an interval for a loading, and its assumptions."""
     yield interval_meaning(boot.select, level)
     yield interval_kind(boot, level)
     yield from components_in_doubt(state, boot)
@@ -102,14 +102,14 @@ def of_imputations(draws: Bootstrapped) -> Iterator[Fact]:
 
 
 def interval_meaning(select: bool, level: float = 0.95) -> Fact:
-    """Return what an interval says; `select`: whether draws selected the variables again."""
+    """Return the meaning of an interval; `select`: whether draws selected the variables again."""
     if not select:
         return fact("intervals given")
     return fact("intervals with selection", share=50 + 50 * level)
 
 
 def percentile_meaning(select: bool, level: float = 0.95) -> Fact:
-    """Return what an interval between percentiles says; `select`: whether draws selected variables again."""
+    """Return the meaning of a percentile interval; `select`: whether draws selected variables again."""
     if not select:
         return fact("percentiles given")
     return fact("percentiles with selection", share=50 - 50 * level)
@@ -131,7 +131,7 @@ def components_in_doubt(state: FitState, boot: Bootstrapped) -> Iterator[Fact]:
 
 
 def loadings_shown(frame: pd.DataFrame) -> pd.Series:
-    """Return which rows of a frame of intervals are shown: nonzero loadings, and zero ones drawn often."""
+    """Return which rows of a frame of intervals are shown: nonzero, or zero but often selected, loadings."""
     return (frame["estimate"] != 0) | (frame["selected"] >= OFTEN)
 
 
@@ -142,7 +142,7 @@ def local_search(boot: Bootstrapped) -> Iterator[Fact]:
 
 
 def few_draws(boot: Bootstrapped, level: float = 0.95) -> Iterator[Fact]:
-    """Yield what more draws would change, if there are few."""
+    """Yield the Monte Carlo error of the results, if there are few draws."""
     count, minimum = boot.draws, frames.least_draws(level)
     if count < minimum:
         yield fact("too few draws", level=level, least=minimum, done=count)
@@ -163,7 +163,7 @@ def _percent_error(n: int) -> str:
 
 
 def held_out(state: FitState, interval: bool) -> Fact:
-    """Return the fact about variances in new rows, and their units if variables have unit variances."""
+    """Return the fact about variances in new rows, with their units if variables have unit variances."""
     matrix = not state.record.from_rows and state.has_unit_variances
     return fact("held out", units=bool(state.record.scaling == "sd" or matrix), interval=interval)
 
@@ -191,7 +191,7 @@ def stability(halves: HalfSamples) -> Fact:
 
 
 def not_recovered(state: FitState, halves: HalfSamples) -> Iterator[Fact]:
-    """Yield a fact about components of the fit that hardly resemble those of halves."""
+    """Yield a fact about components of the fit whose scores correlate weakly with the scores in halves."""
     values = frames.similarity(state, halves)
     doubtful_similarities = values[values < RECOVERED]
     if len(doubtful_similarities):
@@ -257,7 +257,7 @@ def of_split(state: FitState, split: Split) -> Iterator[Fact]:
 
 
 def tests_of_loadings(state: FitState, tested: Tested) -> Fact:
-    """Return the fact about the permutations of tests of loadings, and how many have a small q."""
+    """Return the fact about permutation tests of loadings, with the number of small q values."""
     frame = frames.tests(state, tested)
     of_nonzero = frame.loc[frame["loading"] != 0, "q_value"]
     counts = {
@@ -304,7 +304,7 @@ def _are_shown(frame: pd.DataFrame) -> pd.Series:
 
 
 def tests_hidden(state: FitState, tested: Tested) -> Iterator[Fact]:
-    """Yield the fact that there are tests that `tests_shown` lacks."""
+    """Yield the fact that tests were left out by `tests_shown`, if any were."""
     if hidden := int((~_are_shown(frames.tests(state, tested))).sum()):
         yield fact("zero loadings hidden", number=hidden)
 
@@ -318,7 +318,7 @@ def of_tests(state: FitState, tested: Tested) -> Iterator[Fact]:
 
 
 def few_permutations(state: FitState, tested: Tested) -> Iterator[Fact]:
-    """Yield a fact if the smallest p value of so many permutations has no small q value."""
+    """Yield a fact if there are too few permutations for any q value to be small."""
     count = int((~np.isnan(tested.p_value)).sum())
     smallest = int(is_smallest_p(tested.p_value, tested.draws).sum())
     times = np.sum(1.0 / np.arange(1, count + 1)) if tested.fdr == "fdr_by" else 1.0

@@ -1,4 +1,4 @@
-"""Tables of resampling and of comparisons of groups: printed alone, in the summary and in the report."""
+"""Tables of resampling and of comparisons of groups, for prints, summaries and reports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from spcastat.show.templates import Fact, fact, lines, notes, part, warnings
 LOADING_ROWS, PAIRS = 100, 5
 #: The bound on false selections is shown only if it is below this share of the number of stable loadings.
 MOST_FALSE = 0.5
-#: Column of a frame -> its heading, if different; and the columns that are blank if the loading is zero.
+#: Headings of columns that differ from their names, and columns that are blank if the loading is zero.
 HEADINGS = {"estimate": "loading", "std_error": "std. error", "p_value": "p", "q_value": "q"}
 VARIANCE_HEADINGS = {"estimate": "variance", "std_error": "std. error", "held_out": "held out"}
 BOUNDS = ("lower", "upper")
@@ -65,7 +65,7 @@ def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Doc
 
 
 def bootstrap_header(state: FitState, boot: Bootstrapped) -> Iterator[Fact]:
-    """Yield the facts of the header: what was drawn, and how similar draws are to the fit."""
+    """Yield the facts of the header: the resampling units, and the similarity of the draws to the fit."""
     yield from resampling_facts.rows_drawn(boot.drawn)
     yield resampling_facts.similarity(frames.similarity(state, boot))
 
@@ -82,7 +82,7 @@ def stability_document(state: FitState, halves: HalfSamples) -> Document:
 
 
 def split_document(state: FitState, split: Split, level: float) -> Document:
-    """Return the intervals estimated on the half that did not choose the variables."""
+    """Return the intervals estimated on the half of the rows that did not select the variables."""
     table, hidden = loading_rows(frames.split_conf_int(state, split, level), "conf_int()", 5)
     tables = [table, _variances(frames.split_variance_ci(state, split, level))]
     if split.repeats > 1:
@@ -96,7 +96,7 @@ def split_document(state: FitState, split: Split, level: float) -> Document:
 
 
 def _combined(state: FitState, split: Split) -> Table:
-    """Return the p-values of all splits for the variables of the fit and for others with small ones."""
+    """Return the combined p-values of all splits for the variables of the fit, and other small ones."""
     frame = frames.split_p_values(state, split)
     visible = (state.V != 0) | (frame.to_numpy() <= SHOWN_LEVEL)
     lines = [
@@ -125,7 +125,7 @@ def test_document(state: FitState, tested: Tested) -> Document:
 
 
 def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list[Fact]]:
-    """Return the table that a summary shows of bootstrap and stability, and facts for notes on it.
+    """Return the summary's table of bootstrap and stability results, and the facts for its notes.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
 
 
 def _intervals(state: FitState, boot: Bootstrapped, level: float) -> tuple[Table, list[Fact]]:
-    """Return the table of intervals, and facts about loadings left out."""
+    """Return the table of intervals, and facts about the loadings that it leaves out."""
     frame = with_bounds(frames.conf_int(state, boot, level), boot, level)
     visible_rows = frame[resampling_facts.loadings_shown(frame)]
     hidden_shares = frame["selected"].drop(visible_rows.index)
@@ -196,21 +196,21 @@ def loading_rows(
     marked: Sequence[Any] = (),
     draws: int = 0,
 ) -> tuple[Table, list[Fact]]:
-    """Return a table of at most LOADING_ROWS loadings, the largest, and a fact if others are left out.
+    """Return a table of the largest loadings, at most LOADING_ROWS, and a fact if others are left out.
 
     Parameters
     ----------
     frame : DataFrame
         With the columns "component", "term", and `width` columns of numbers, the first of them the loading.
     all_of_them : str
-        The method or attribute that has all loadings, for the note.
+        The method or attribute that returns all loadings, for the note.
     width : int
     title : str
         Heading of the label column.
     location : str
-        Where the table is, for the note, such as " here".
+        The place of the table, for the note, such as " here".
     marked : sequence
-        Components that are marked as not found by `choose_k`.
+        Components to mark as not found by `choose_k`.
     draws : int
         Number of permutations, if the table has their p-values.
     """
@@ -236,7 +236,7 @@ def loading_rows(
 
 
 def with_bounds(frame: pd.DataFrame, boot: Bootstrapped, level: float) -> pd.DataFrame:
-    """Return a frame of intervals, without its bounds if there are too few draws for them."""
+    """Return a frame of intervals, without bounds if there are too few draws for intervals."""
     return frame if frames.has_intervals(boot, level) else frame.drop(columns=list(BOUNDS))
 
 
@@ -248,9 +248,9 @@ def _variances(frame: pd.DataFrame) -> Table:
 
 
 def _frequencies(state: FitState, halves: HalfSamples) -> Table:
-    """Return a table of selection frequencies, and of the number and bound of stable loadings.
+    """Return a table of selection frequencies, the number of stable loadings, and the bound on false ones.
 
-    It has the variables of the fit and others that are often selected.
+    It contains the variables of the fit, and others that are often selected.
     """
     frequency, bound = frames.frequency(state, halves), frames.bound(state, halves)
     values = frequency.to_numpy()
@@ -302,7 +302,7 @@ def _groups(frame: pd.DataFrame, halves: HalfSamples) -> Iterator[Table]:
         frame = frame.sort_values("frequency", ascending=False, kind="stable").head(PAIRS)
         for component, members, often, largest in frame.itertuples(index=False):
             names = full_names(members)
-            # The first member of a cluster is listed, and one or two more if they fit in 36 characters
+            # The first member of a cluster is listed, and up to two more if they fit in 36 characters
             name_count = next((i for i in (3, 2) if len(", ".join(names[:i])) <= 36), 1)
             rows.append(Row(f"{component}: {some_of(names, name_count)}", (f"{often:.2f}", f"{largest:.2f}")))
         yield Table(
@@ -314,7 +314,7 @@ def _groups(frame: pd.DataFrame, halves: HalfSamples) -> Iterator[Table]:
 
 
 def _associates(frame: pd.DataFrame) -> Iterator[Table]:
-    # without a half that selects the term, nothing tells whether the associate replaces it
+    # if no half selects the term, it is unknown whether the associate replaces it
     frame = frame.dropna(subset=["beside"]).sort_values("share", ascending=False).head(PAIRS)
     if len(frame):
         rows = [
@@ -327,7 +327,7 @@ def _associates(frame: pd.DataFrame) -> Iterator[Table]:
 
 
 def _largest(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame of loadings; a long one sorted by size in each component, at most LOADING_ROWS."""
+    """Return a frame of loadings; a long frame is sorted by size and cut to LOADING_ROWS rows."""
     if len(frame) <= UNSORTED:
         return frame
     size = frame["loading" if "loading" in frame else "estimate"].abs()
@@ -342,13 +342,13 @@ def _largest(frame: pd.DataFrame) -> pd.DataFrame:
 # --- comparisons of groups ------------------------------------------------------------------------
 
 
-#: So many groups are listed with their numbers of rows.
+#: The largest number of groups that are listed with their numbers of rows.
 LISTED_GROUPS = 8
-#: Slopes of more groups have no columns of their own.
+#: With more groups than this, slopes have no columns of their own.
 GROUP_COLUMNS = 5
 #: The largest number of variables that a table shows.
 MOST_GROUP_ROWS = 60
-#: So many components have a row in a print without room for all groups.
+#: The largest number of components with a row in a print that has no room for all groups.
 MOST_PRINTED_ROWS = 8
 
 
@@ -368,7 +368,7 @@ def document(
     draws : int
         Number of permutations.
     about : sequence of Fact
-        Those of `comparison_facts`.
+        The facts that `comparison_facts` returns.
     """
     return Document(
         part(fact("groups compared", number=table["group"].nunique())),
@@ -388,7 +388,7 @@ def document(
 
 
 def print_of_groups(document: Document, table: pd.DataFrame, p_values: pd.Series, draws: int) -> Screen:
-    """Return the print of a comparison: every group and component, with one measure if two have no room.
+    """Return the print of a comparison: all groups and components, with one measure if two do not fit.
 
     Parameters
     ----------
@@ -421,14 +421,14 @@ def print_of_groups(document: Document, table: pd.DataFrame, p_values: pd.Series
 
 
 def _layouts(table: pd.DataFrame, p_texts: tuple[str, ...], has_shares: bool) -> list[Excerpt]:
-    """Return the congruences, and the shares of PCA, with components in rows, and with groups in rows."""
+    """Return two layouts of the congruences and shares of PCA: components in rows, and groups in rows."""
     names, groups = list(dict.fromkeys(table["component"])), list(dict.fromkeys(table["group"]))
     shape = len(groups), len(names)
     order = np.lexsort((pd.factorize(table["component"])[0], pd.factorize(table["group"])[0]))
     cosines = np.array(fixed_values(table["congruence"], 3), dtype=object)[order].reshape(shape)
     shares = np.array([percent(share, 1) for share in table["kept"]], dtype=object)[order].reshape(shape)
     components, group_names = full_names(names), full_names(groups)
-    indent = "  " * has_shares  # as below the second heading
+    indent = "  " * has_shares  # as in the rows below the second heading
     by_component = renderings.matrix(
         "Congruence",
         [*group_names, "p"],
@@ -449,7 +449,7 @@ def _layouts(table: pd.DataFrame, p_texts: tuple[str, ...], has_shares: bool) ->
 
 
 def _smallest_congruences(table: pd.DataFrame, p_texts: tuple[str, ...]) -> Excerpt:
-    """Return the group in which each component has its smallest congruence."""
+    """Return, for each component, the group with the smallest congruence."""
     rows = []
     for (component, of_component), p in zip(table.groupby("component", sort=False), p_texts, strict=True):
         smallest = of_component.iloc[int(of_component["congruence"].argmin())]
@@ -470,10 +470,10 @@ def comparison_facts(
     clusters: int | None,
     serial: float | None,
 ) -> list[Fact]:
-    """Return the facts about a comparison of groups; `table` and `slopes` as for `document`.
+    """Return the facts about a comparison of groups; `table` and `slopes` are as for `document`.
 
-    `clusters` is their number, None if rows were permuted; `serial` the correlation of the scores of
-    neighbouring rows, None if rows are not serially dependent.
+    `clusters` is the number of clusters, None if rows were permuted; `serial` is the correlation of the
+    scores of successive rows, None if rows are not serially dependent.
     """
     sizes = table.drop_duplicates("group")
     differing = slopes[slopes["p_adjusted"] <= SHOWN_LEVEL].drop_duplicates(["component", "term"])
@@ -530,7 +530,7 @@ def _by_group(table: pd.DataFrame) -> Table:
 
 
 def _slopes(slopes: pd.DataFrame, draws: int) -> Table:
-    """Return the slopes of the variables of each component, and of others that differ."""
+    """Return the slopes of the variables of each component, and of others whose slopes differ."""
     visible_rows = slopes[(slopes["loading"] != 0) | (slopes["p_adjusted"] <= SHOWN_LEVEL)]
     groups = list(dict.fromkeys(slopes["group"]))
     columns = groups if len(groups) <= GROUP_COLUMNS else []
@@ -539,7 +539,7 @@ def _slopes(slopes: pd.DataFrame, draws: int) -> Table:
         ["component", "term"], sort=False, dropna=False
     ):
         loading, p = rows_of_term["loading"].iloc[0], rows_of_term["p_adjusted"].iloc[0]
-        estimates = rows_of_term["estimate"].to_numpy()[: len(columns)]  # one for each group, in their order
+        estimates = rows_of_term["estimate"].to_numpy()[: len(columns)]  # one per group, in order
         cells = (fixed(loading, 3) if loading else "", *fixed_values(estimates, 2), _p(p, draws))
         rows.append(Row(name_text(term), cells, name_text(component)))
     many_notes: tuple[str, ...] = ()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from spcastat.show.templates import TEMPLATES, Template
 
-#: The label of frequencies of selection in plots.
+#: The label of selection frequencies in plots.
 FREQUENCY_LABEL = "Share of fits to half of the rows that select it"
-#: What a draw or a pair of halves is, if not rows of the fit, and how many were drawn again.
+#: The number of draws or pairs, what they consist of if not rows of the fit, and how many were repeated.
 _DRAWS = (
     "{interrupted?{done} of }{asked|# UNIT|# UNITs}{interrupted?: interrupted}{normal?, of normal rows with "
     "this covariance matrix}{again?; {again|# sample|# samples} drawn again, since no fit was possible on "
     "{again|it|them}}"
 )
 
-#: Key of a fact -> its wordings.
+#: The wordings of each fact, by key.
 RESAMPLING_TEMPLATES: dict[str, Template] = {
     # --- what was drawn
     "draws made": Template(part=_DRAWS.replace("UNIT", "draw")),

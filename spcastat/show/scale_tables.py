@@ -15,7 +15,7 @@ from spcastat.show.renderings import Excerpt, Screen
 
 
 def scales_document(table: pd.DataFrame, items: pd.DataFrame, variance_share: float) -> Document:
-    """Return the scales as a document; the frames are those of `spcastat.fit.supplementary.ScaleNumbers`."""
+    """Return the scales as a document; the frames are from `spcastat.fit.supplementary.ScaleNumbers`."""
     headings = ("items", "alpha", "std. alpha", "omega", "mean r", "r with PC")
     names = full_names(table.index)
     reliability = [
@@ -50,7 +50,7 @@ def scales_document(table: pd.DataFrame, items: pd.DataFrame, variance_share: fl
 
 
 def print_of_scales(document: Document, items: pd.DataFrame) -> Screen:
-    """Return the print: reliability, and for each scale its variables with their item-rest correlations."""
+    """Return the print: reliabilities, and the variables of each scale with item-rest correlations."""
     reliability = replace(document, title="", facts=(), tables=document.tables[:1], notes=())
     header_sentences = [f"{label}: {text}." for label, text in document.facts]
     rows = []
@@ -75,5 +75,5 @@ def print_of_scales(document: Document, items: pd.DataFrame) -> Screen:
 
 
 def _cell(value: float, digits: int) -> str:
-    """Return a number as text; what cannot be computed is blank."""
+    """Return a number as text; NaN is blank."""
     return "" if np.isnan(value) else fixed(value, digits)

@@ -1,4 +1,4 @@
-"""The tables of a fit - loadings and variance - its summary, and its print.
+"""The tables of loadings and variances of a fit, its summary, and its print.
 
 A loading is blank if, and only if, it is exactly zero.
 """
@@ -49,9 +49,9 @@ from spcastat.show.templates import Fact, explained_warnings, fact, lines, notes
 # --- the table of loadings ------------------------------------------------------------------------
 
 
-#: Shown for a nonzero loading below the cut.
+#: The cell of a nonzero loading below the cut.
 HIDDEN = "."
-#: Returns an array of numbers as cells with the given decimals.
+#: A function that returns an array of numbers as cells with the given decimals.
 _fixed = np.vectorize(fixed, otypes=[object])
 #: Variables that are zero in all components are named if their names have at most this many characters.
 LISTED_NAMES = 240
@@ -85,15 +85,15 @@ def loadings_table(
     contributions : bool
         Whether to show squared loadings in percent instead.
     columns : DataFrame, p rows, optional
-        Further numbers of each variable, such as its communality, shown as last columns with two decimals.
+        Other numbers for each variable, such as its communality, shown in the last columns with two decimals.
     dense : DataFrame, p x k, optional
         Loadings of dense PCA, shown next to the sparse ones.
     intervals : (DataFrame, DataFrame), p x k each, optional
-        Lower and upper bounds, shown below nonzero loadings.
+        Lower and upper bounds of intervals, shown below nonzero loadings.
     stars : DataFrame of str, p x k, optional
         Marks that follow each loading.
     row_name : str
-        What has a row: a variable, or a column of mixed data, in which a factor has several.
+        What a row represents: a variable, or a column of mixed data, where a factor has several columns.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def loadings_table(
 def _cells(
     loadings: NDArray[np.float64], digits: int, threshold: float, contributions: bool
 ) -> NDArray[np.object_]:
-    """Return the cells of the variables to be shown, one row each."""
+    """Return the cells of the variables to be shown, one row per variable."""
     values = loadings
     if contributions:
         # The square of a loading below 1e-162 is zero in floating point; the loading is not.
@@ -159,7 +159,7 @@ def _loading_notes(
     contributions: bool,
     row_name: str,
 ) -> Iterator[str]:
-    """Yield the notes: what blanks and marks mean, and which variables are not in the table."""
+    """Yield notes on the meaning of blanks and marks, and on the variables that the table omits."""
     loaded, hidden = (
         (values != 0).any(axis=1),
         int(((visible != 0) & (np.abs(visible) < threshold)).sum()),
@@ -183,7 +183,7 @@ def _loading_notes(
 
 
 def _zero_in_all(names: list[Any], of_all: str) -> str:
-    """Return the note on variables that are zero in all components; it names them if they are few."""
+    """Return the note on variables that are zero in all components, with their names if they are few."""
     count = f"{len(names)} of {of_all}"
     for texts in (full_names(names), short_names(names)) if len(names) < LISTED_NAMES else ():
         if len(text := ", ".join(texts)) <= LISTED_NAMES:
@@ -210,7 +210,7 @@ def variance_table(
         :data:`spcastat.fit.frames.VARIANCE`, which are all shown. Variances are in the units of the
         analysis; shares are fractions of the total variance, shown in percent with two decimals.
     correlation : Series of length k, optional
-        The largest absolute correlation of the scores of each component with those of another.
+        The largest absolute correlation of the scores of each component with the scores of another.
     cumulative : str
         The heading of the cumulative shares.
 
@@ -222,7 +222,7 @@ def variance_table(
     """
     columns = [column for column in VARIANCE if column.name in variance]
     variance_names = [column.name for column in columns if column.kind == "variance"]
-    # variances have the same decimals
+    # all variances have the same number of decimals
     variances = iter(alike(variance[variance_names].to_numpy().T.ravel().tolist()))
     rows = []
     for column in columns:
@@ -265,7 +265,7 @@ STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
 
 @dataclass(frozen=True)
 class Extras:
-    """What the table of loadings has in addition to loadings; as in `SpcaResult.summary`."""
+    """Options for additional content of the table of loadings; see `SpcaResult.summary`."""
 
     contributions: bool = False
     communality: bool = False
@@ -278,7 +278,7 @@ class Extras:
 def loading_columns(
     state: FitState, source: Data | None, extras: Extras
 ) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Return the additional arguments of the table of loadings, what their signs mean, and further notes."""
+    """Return additional arguments of the table of loadings, explanations of signs, and further notes."""
     options: dict[str, Any] = {}
     signs: list[str] = []
     remarks: list[str] = []
@@ -320,7 +320,7 @@ def dense_loadings(state: FitState, source: Data | None) -> pd.DataFrame:
     Raises
     ------
     NoRowsError
-        If the fit was read from a file and so has no data.
+        If the fit was read from a file and therefore has no data.
     """
     if source is None:
         raise state.no_data("dense=True")
@@ -334,7 +334,7 @@ def dense_loadings(state: FitState, source: Data | None) -> pd.DataFrame:
 def bounds_of(
     state: FitState, boot: Bootstrapped, level: float, kind: str = "hull"
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return lower and upper bounds of the loadings as frames of variables and components, or NaN."""
+    """Return lower and upper bounds of the loadings as frames, p x k, with NaN for missing bounds."""
     frame = frames.conf_int(state, boot, level, kind)
     lower, upper = (frames.spread_out(state, boot.places, frame[name], np.nan) for name in ("lower", "upper"))
     return lower, upper
@@ -377,7 +377,7 @@ def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
 
 #: The largest numbers of variables that the command and a notebook show.
 SCREEN, NOTEBOOK = LOADING_ROWS, 1000
-#: What a summary may show.
+#: The choices of tables in a summary.
 TABLES = ("all", "loadings", "variance")
 
 
@@ -393,8 +393,8 @@ def summarise(
 ) -> Summary:
     """Return the header, loadings and variances of a fit; see `SpcaResult.summary`.
 
-    `groups` are those of the variables, `sections` of the method. Without `uncertainty` there is no table of
-    intervals and selection frequencies, which a report has in its own chapter.
+    Without `uncertainty` the summary has no table of intervals and selection frequencies, which reports
+    show in a chapter of its own.
     """
     digits = whole_number("digits", digits, 0, 10)
     tables = one_of("tables", tables, TABLES)
@@ -450,7 +450,7 @@ def summarise(
 
 
 def largest_with_another(correlation: pd.DataFrame) -> pd.Series:
-    """Return the largest absolute correlation of each component with another; NaN if there is none."""
+    """Return the largest absolute correlation of each component with another; NaN for one component."""
     C = np.abs(correlation.to_numpy(dtype=float, copy=True))
     np.fill_diagonal(C, np.nan)
     maxima = np.where(np.isfinite(C), C, -1.0).max(axis=1, initial=-1.0)
@@ -499,7 +499,7 @@ def _eigenvalues_of_groups(state: FitState) -> Iterator[Table]:
 
 
 def _shares_of_blocks(state: FitState, blocks: ScalingGroups | None) -> Iterator[Table]:
-    """Yield the shares of the blocks of variables in each component, for a fit that is scaled by blocks."""
+    """Yield the shares of the blocks of variables in each component, for a fit scaled by blocks."""
     if blocks is None or blocks.kind == "mixed":
         return
     squares = 100.0 * state.V**2
@@ -515,7 +515,7 @@ def _shares_of_blocks(state: FitState, blocks: ScalingGroups | None) -> Iterator
 
 #: A label and cells.
 Line: TypeAlias = tuple[str, tuple[str, ...]]
-#: Headings of the largest correlations of scores and of cumulative shares where each component has a row.
+#: Headings of the largest correlations of scores and of cumulative shares if each component has a row.
 CORRELATION_LABEL = "|r|"
 CORRELATION_MEANING = f"{CORRELATION_LABEL}: largest correlation with another score"
 SHORT_HEADINGS = {"cumulative least squares": "LS", "cumulative PCA": "PCA"}
@@ -564,12 +564,12 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
 
 
 def _without_loadings(state: FitState, V: NDArray[np.float64]) -> Iterator[str]:
-    """Yield the sentence on the variables that have no loading in `V`, which tables of loadings lack."""
+    """Yield the sentence on variables without nonzero loadings in `V`, which tables of loadings omit."""
     return map(part, facts.without_loadings(state, V))
 
 
 def _rules(header: Sequence[Fact]) -> Iterator[str]:
-    """Yield rows that belong together, outlying ones, covariates, and the rule for supports, as sentences."""
+    """Yield sentences on groups of rows, outlying cells and rows, covariates, and the rule for supports."""
     for one_fact in header:
         if one_fact.key in ("draws", "draws in time", "robust", "partial", "rule"):
             sentence = part(one_fact)
@@ -577,7 +577,7 @@ def _rules(header: Sequence[Fact]) -> Iterator[str]:
 
 
 def _results(state: FitState) -> Iterator[str]:
-    """Yield the proofs and the results of resampling that the fit shows."""
+    """Yield sentences on the proofs and the resampling results stored with the fit."""
     for _, text in lines(facts.proofs(state)):
         yield text
     for inference in facts.inference_shown(state):
@@ -597,16 +597,16 @@ class Components:
     variables, names : Index
         The names of the variables and of the components.
     shares : list of float
-        The share of each component in the total variance; it is the adjusted one unless the first row is
+        The share of each component in the total variance, by adjusted variance unless the first row is
         another measure.
     heading : str
-        What the first rows below are.
+        The heading of the first rows below the loadings.
     lower_rows, final_rows : list of (str, tuple of str)
-        Labels and cells of the rows below the loadings, with and without the heading.
+        Labels and cells of the rows below the loadings: those under the heading, and those after them.
     short : tuple of str
-        The labels where each component has a row.
+        The labels of these rows if each component has a row instead.
     maximised : int
-        Which of the first rows is the measure that was maximised.
+        The index, among `lower_rows`, of the measure that was maximised.
     """
 
     V: NDArray[np.float64]
@@ -620,7 +620,7 @@ class Components:
     maximised: int = 0
 
     def in_any_layout(self, room: int) -> Excerpt:
-        """Return the loadings in the first layout that shows all of them, or else the one that has room."""
+        """Return the loadings in the first layout that shows all of them, or else in one that fits."""
         texts = [layout(room) for layout in (self.as_matrix, self.as_lists, self.as_rows)]
         return next((text for text in texts if text.is_complete), texts[1] if texts[1].lines else texts[2])
 
@@ -633,7 +633,7 @@ class Components:
         return Excerpt(matrix if renderings.fits(matrix, room) else [])
 
     def as_lists(self, room: int) -> Excerpt:
-        """Return the largest loadings of each component in lists side by side; no lines without room."""
+        """Return the largest loadings of each component as lists side by side; no lines without room."""
         table = self._table()
         if len(self.names) <= MOST_LISTS and renderings.fits(table, room):
             lists = self._lists_above(table, room)
@@ -642,11 +642,11 @@ class Components:
         return Excerpt([])
 
     def without_rows(self) -> Components:
-        """Return the components without the rows below the loadings, which gives these more room."""
+        """Return the components without the rows below the loadings, which leaves more room for loadings."""
         return replace(self, lower_rows=[], final_rows=[], short=())
 
     def totals(self) -> str:
-        """Return the rows below the loadings as a sentence on all components."""
+        """Return the rows below the loadings as one sentence on all components together."""
         return part(
             fact(
                 "all components",
@@ -667,7 +667,7 @@ class Components:
         )
 
     def _lists_above(self, table: list[str], room: int) -> Excerpt:
-        """Return lists side by side above a table; no lines if they have no room."""
+        """Return lists side by side above a table; no lines if they do not fit."""
         lists = name_lists.side_by_side(self._lists(), room - len(table) - bool(table))
         return lists.between(foot=[*[""] * bool(table), *table]) if lists.lines else lists
 
@@ -707,7 +707,7 @@ class Components:
         ]
 
     def as_rows(self, room: int) -> Excerpt:
-        """Return a row for each component: the rows below as columns, then its largest loadings."""
+        """Return one row per component: the measures as columns, then the largest loadings."""
         columns = [cells for _, cells in (*self.lower_rows, *self.final_rows)]
         cells = zip(*columns, strict=True) if columns else [()] * len(self.names)
         rows = []
@@ -733,7 +733,7 @@ def loadings_only(state: FitState) -> Components:
 
 
 def _is_variance(column: Column) -> bool:
-    """Return whether a measure of one component is its variance."""
+    """Return whether a measure equals the variance of the component if there is only one."""
     return column.measure in OBJECTIVES and OBJECTIVES[column.measure].equals_variance
 
 
@@ -747,7 +747,7 @@ def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> 
     equal = [column for column in columns if record.k == 1 and _is_variance(column)]
     columns = [column for column in columns if column not in equal[1:]]
     steps = variance["share of total"].tolist()
-    # with a digit more than the shares in the headings of lists, which are differences of these
+    # one digit more than the shares in the headings of lists, which are differences of these
     lower_rows: list[Line] = [
         (
             "this component" if column in equal else column.label,

@@ -1,14 +1,15 @@
-"""Every sentence about a fit, once: its wordings in a summary, in notes, and in a methods section.
+"""The sentences about a fit, in their wordings for summaries, notes, prints and methods sections.
 
-Fields of a template are words in braces, which name the values of a fact:
+The fields of a template, in braces, name the values of a fact:
 
-- ``{n}``, ``{share:.2f}``: the value, with a format of Python; whole numbers as in 2,000.
+- ``{n}``, ``{share:.2f}``: the value, with a format of Python; whole numbers have commas, as in 2,000.
 - ``{share:%.1f}``: a fraction in percent; ``{share:%1}``, ``{error:fixed3}``: a fraction in percent, or a
-  number, as in tables, with so many decimals; ``{variance:plain3}``: with so many significant digits.
-- ``{n|# row|# rows}``: one of two texts, by whether the number is 1; ``#`` is the number.
-- ``{dropped?text}``, ``{select?text|other text}``: a text if the value is true, that is not zero, empty or
-  None, and another one otherwise.
-- Texts have fields of their own. The value of a field may be a fact, worded as a part of the sentence.
+  number, formatted as in tables, with this number of decimals; ``{variance:plain3}``: a number with this
+  number of significant digits.
+- ``{n|# row|# rows}``: the first text if the number is 1, otherwise the second; ``#`` is the number.
+- ``{dropped?text}``, ``{select?text|other text}``: the first text if the value is true, that is, not zero,
+  empty or None; otherwise the other text, if any.
+- These texts can contain fields. The value of a field may be a fact, which is worded as part of the sentence.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from spcastat.show.grid import fixed, percent, significant
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact: the key of its template, and the values that the template names, without words."""
+    """A fact: the key of its template, and the values of the fields of the template."""
 
     key: str
     values: Mapping[str, Any]
@@ -38,7 +39,7 @@ def fact(key: str, **values: Any) -> Fact:
 
 
 def caution(key: str, text: str, doubtful: bool, brief: str = "") -> Fact:
-    """Return a fact with a text, or a brief one, that is a warning if it is `doubtful`, or else a remark."""
+    """Return a fact with a text, and a brief text, that is a warning if `doubtful`, otherwise a remark."""
     brief = brief or text
     return fact(
         key,
@@ -51,7 +52,7 @@ def caution(key: str, text: str, doubtful: bool, brief: str = "") -> Fact:
 
 @dataclass(frozen=True)
 class Template:
-    """The wordings of a fact; an empty one is not shown there.
+    """The wordings of a fact, by place; in a place where the wording is empty, the fact is not shown.
 
     Attributes
     ----------
@@ -62,15 +63,15 @@ class Template:
     methods : str
         A sentence of a methods section.
     part : str
-        A part of other sentences.
+        A part of another sentence.
     warning : str
-        A short sentence in prints on what a reader must not miss.
+        A short sentence in prints on an important problem.
     remark : str
-        A sentence in prints on what may matter.
+        A sentence in prints on a possible problem.
     brief : str
-        The warning, the remark, the line or the part in fewer words, for prints without room.
+        A shorter warning, remark, line or part, for prints with little room.
     cites : tuple of str
-        Keys of the papers that the sentence of the methods section cites, or fields with such keys.
+        Keys of the papers cited in the sentence of the methods section, or fields that contain such keys.
     """
 
     label: str = ""
@@ -96,12 +97,12 @@ _FIELD = re.compile(r"(\w+)([:|?]?)(.*)", re.DOTALL)
 
 
 def worded(template: str, values: Mapping[str, Any]) -> str:
-    """Return a template with its values."""
+    """Return the text of a template with the values inserted."""
     return "".join(text if name is None else _of_field(name, values) for text, name in pieces(template))
 
 
 def pieces(template: str) -> Iterator[tuple[str, str | None]]:
-    """Yield the pieces of a template: text and None, or "" and the inside of a pair of braces."""
+    """Yield the pieces of a template: a text and None, or "" and the content of a pair of braces."""
     depth, start = 0, 0
     for place, character in enumerate(template):
         if character == "{":
@@ -118,7 +119,7 @@ def pieces(template: str) -> Iterator[tuple[str, str | None]]:
 
 
 def field_parts(field_text: str) -> tuple[str, str, list[str]]:
-    """Return the name of a field, the sign after it, and the texts that follow, which bars separate."""
+    """Return the name of a field, the sign after it, and the texts that follow, separated by bars."""
     match = _FIELD.fullmatch(field_text)
     assert match is not None, field_text
     name, sign, remainder = match.groups()
@@ -148,7 +149,7 @@ def _of_field(field_text: str, values: Mapping[str, Any]) -> str:
 
 
 def _formatted(value: Any, form: str) -> str:
-    """Return a value in one of the formats of the module."""
+    """Return a value in one of the formats listed at the top of this module."""
     if match := _OF_TABLES.fullmatch(form):
         return str(_WRITERS[match[1]](value, int(match[2])))
     if form.startswith("%"):
@@ -158,7 +159,7 @@ def _formatted(value: Any, form: str) -> str:
 
 
 def lines(facts: Iterable[Fact], brief: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a header: labels and texts, in few words if `brief`."""
+    """Yield the lines of a header as labels and texts, in fewer words if `brief`."""
     for one_fact in facts:
         template = TEMPLATES[one_fact.key]
         if template.line:
@@ -167,7 +168,7 @@ def lines(facts: Iterable[Fact], brief: bool = False) -> Iterator[tuple[str, str
 
 
 def brief(one_fact: Fact) -> str:
-    """Return the wording of a fact in few words."""
+    """Return the brief wording of a fact."""
     return worded(TEMPLATES[one_fact.key].brief, one_fact.values)
 
 
@@ -177,19 +178,19 @@ def line(one_fact: Fact) -> str:
 
 
 def notes(facts: Iterable[Fact]) -> Iterator[str]:
-    """Yield the notes."""
+    """Yield the notes of those facts that have one."""
     for one_fact in facts:
         if note := TEMPLATES[one_fact.key].note:
             yield worded(note, one_fact.values)
 
 
 def warnings(facts: Iterable[Fact], brief: bool = False) -> Iterator[str]:
-    """Yield the warnings, in few words if `brief`."""
+    """Yield the warnings, in fewer words if `brief`."""
     return _alerts(facts, "warning", brief)
 
 
 def remarks(facts: Iterable[Fact], brief: bool = False) -> Iterator[str]:
-    """Yield the remarks, in few words if `brief`."""
+    """Yield the remarks, in fewer words if `brief`."""
     return _alerts(facts, "remark", brief)
 
 
@@ -201,7 +202,7 @@ def _alerts(facts: Iterable[Fact], kind: Literal["warning", "remark"], brief: bo
 
 
 def explained_warnings(facts: Iterable[Fact]) -> Iterator[str]:
-    """Yield the full sentence of each fact with a warning that is a line of the header, not a note."""
+    """Yield the full sentence of each warning whose fact is a line of the header, not a note."""
     for one_fact in facts:
         template = TEMPLATES[one_fact.key]
         if template.line and not template.note and worded(template.warning, one_fact.values):
@@ -220,24 +221,24 @@ def methods(facts: Iterable[Fact], cited: list[str] | None = None) -> Iterator[s
 
 
 def part(one_fact: Fact) -> str:
-    """Return the wording of a fact as a part of a sentence."""
+    """Return the wording of a fact as part of a sentence."""
     return worded(TEMPLATES[one_fact.key].part, one_fact.values)
 
 
 # --- the templates --------------------------------------------------------------------------------
 
 
-#: The indefinite matrix that was changed.
+#: The replacement of an indefinite matrix.
 _NEAREST = (
     "no sample has such correlations (smallest eigenvalue {smallest:.2g}), so the nearest correlation "
     "matrix is used: it differs by {moved:.2g} in Frobenius norm, and by at most {largest:.2g} in one "
     "correlation{pair? ({pair})}"
 )
-#: The values that are missing, in a summary and in a methods section.
+#: The number of missing values, for summaries and for methods sections.
 _MISSING = "{share:.2g} % of the values, in {rows} of {n|# row|# rows}"
 _OF_VALUES = "Of the values, {cells}{share? ({share:.2g} %)} were missing, in {rows|# row|# rows};"
 
-#: Near copies, and what they mean.
+#: Near copies, and their consequences.
 _COPY = "{first} and {second} are {exact?exact|nearly} {opposite?opposites|copies of each other} (r = {r})"
 _COPY_PAIRS = (
     "{count} pairs of variables are {exact?exact|exact or near} {opposite?opposites|copies of each other}"
@@ -249,14 +250,14 @@ _COPIES = (
     "one of them|all but one of each}{together?, or give {together}}.}"
 )
 
-#: Columns of the tables of principal variables.
+#: Definitions of the columns in the tables of principal variables.
 _COLUMNS_OF_KEPT = (
     "In %: share reproduced without it, with the substitute{draws?; chosen in {draws|# resample|# resamples}"
     "{normal? of normal rows}}."
 )
 _COLUMNS_OF_OTHERS = "R2: share of the variance explained; r: correlation with the nearest kept."
 
-#: Key of a fact -> its wordings.
+#: The wordings of each fact, by key.
 TEMPLATES: dict[str, Template] = {
     **{f"centring {name}": Template(part=text) for name, text in CENTRING.items()},
     **{f"scaling {name}": Template(part=text) for name, text in SCALING.items()},

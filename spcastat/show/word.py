@@ -1,4 +1,4 @@
-"""Word files by python-docx, which is not always installed: tables with three rules and repeated headings."""
+"""Word files, written by python-docx (optional), with tables in booktabs style and repeated headings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from spcastat.labels import name_text, printable
 from spcastat.show import grid
 from spcastat.show.latex import points
 
-#: In points: width of the text of a page, margins on both sides of a cell together, and font sizes of tables,
+#: In points: width of the text area, sum of the left and right margins of a cell, and font sizes of tables,
 #: and of notes and code.
 TEXT_WIDTH, CELL_MARGINS, TABLE_FONT, NOTES_FONT = 468, 11, 9, 8.5
 #: Name of the paragraph style in tables.
@@ -112,11 +112,11 @@ def _note(word: WordDocument, label: str, text: str) -> None:
 
 
 def _panels(block: tuple[grid.Table, ...], page: int) -> Iterator[tuple[tuple[grid.Table, ...], list[int]]]:
-    """Yield the panels of a block of tables, with the widths of their columns in points, labels first."""
+    """Yield the panels of a block of tables, with their column widths in points, label column first."""
 
     label, columns = grid.label_width(block, _measure), []
     for i, text in enumerate(block[0].headings):
-        # Headings are wrapped at 70 points; bold letters are wider by a tenth
+        # Headings are wrapped at 70 points; bold letters are 10 % wider
         head = max(map(_measure, grid.wrapped(text, 70, _measure))) * 1.1
         columns.append(ceil(max([head, *(_measure(row.cells[i]) for table in block for row in table.rows)])))
     # a column of long labels is at least 140 points wide
@@ -125,7 +125,7 @@ def _panels(block: tuple[grid.Table, ...], page: int) -> Iterator[tuple[tuple[gr
 
 
 def _require_style(word: WordDocument) -> None:
-    """Add the paragraph style of tables, by which users can change the look of all tables in Word."""
+    """Add the paragraph style of tables, with which users can change the look of all tables in Word."""
     if PARAGRAPH_STYLE in [style.name for style in word.styles]:
         return
     style: Any = word.styles.add_style(PARAGRAPH_STYLE, WD_STYLE_TYPE.PARAGRAPH)
@@ -168,7 +168,7 @@ def _add_table(word: WordDocument, table: grid.Table, widths: list[int], title: 
 
 
 def _empty_table(word: WordDocument, widths: list[int], caption: str) -> Any:
-    """Add a table without rows to a document, with its widths and margins, and return it."""
+    """Add a table without rows, with its column widths and margins, to a document, and return it."""
     new_table = word.add_table(rows=0, cols=len(widths))
     new_table.autofit = False
     properties = new_table._tbl.tblPr
@@ -192,7 +192,7 @@ def _add_row(table: Any, widths: list[int]) -> Any:
 
 
 def _fill(cell: Any, text: str, side: str, **font: bool) -> None:
-    """Write text into a cell: numbers with a minus sign and without line breaks, stars as superscripts."""
+    """Write text into a cell; numbers get a minus sign and no line breaks, and stars are superscripts."""
     paragraph = cell.paragraphs[0]
     paragraph.style = PARAGRAPH_STYLE
     paragraph.alignment = _PARAGRAPH_SIDES[side]
@@ -208,7 +208,7 @@ def _fill(cell: Any, text: str, side: str, **font: bool) -> None:
 
 
 def _rules(cell: Any, **eighths: int) -> None:
-    """Draw rules at the sides of a cell; widths are in eighths of a point."""
+    """Draw rules at the edges of a cell; widths are in eighths of a point."""
     properties = cell._tc.get_or_add_tcPr()
     borders = properties.find(qn("w:tcBorders"))
     if borders is None:
@@ -233,7 +233,7 @@ def _element(tag: str, /, *children: Any, **attributes: str) -> Any:
 
 
 def _field(code: str, result: str) -> Iterator[Any]:
-    """Yield the elements of a Word field with the given code and its present result."""
+    """Yield the elements of a Word field with the given code and current result."""
     yield _element("w:fldChar", fldCharType="begin")
     instruction = _element("w:instrText")
     instruction.set(qn("xml:space"), "preserve")
@@ -307,7 +307,7 @@ def _add_picture(word: WordDocument, picture: grid.Picture) -> None:
 
 
 def _empty_document(title: str) -> WordDocument:
-    """Return an empty file with its margins and properties."""
+    """Return an empty document with margins and properties set."""
     word = new_document()
     section: Any
     for section in word.sections:
@@ -319,7 +319,7 @@ def _empty_document(title: str) -> WordDocument:
 
 
 def _save(word: WordDocument, target: PathLike[str]) -> None:
-    """Write the file; after an error an existing file is unchanged."""
+    """Write the file; if an error occurs, an existing file is not changed."""
     buffer = io.BytesIO()
     word.save(buffer)
     write_bytes(target, buffer.getvalue())

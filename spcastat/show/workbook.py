@@ -1,6 +1,6 @@
 """Excel workbooks, written by pandas with openpyxl: one sheet for each table, with numeric cells.
 
-Cells contain numbers in full precision. Their number format shows about as many digits as the printed tables.
+Cells contain numbers in full precision; their format shows about as many digits as the printed tables.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def write_workbook(path: str | PathLike[str], sheets: Mapping[str, pd.DataFrame]
     path : str or path
         A name that ends in .xlsx.
     sheets : mapping
-        Name of a sheet -> frame. Labels are written as text; missing values are blank.
+        The frames, by name of the sheet. Labels are written as text; missing values are blank.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def write_workbook(path: str | PathLike[str], sheets: Mapping[str, pd.DataFrame]
 
 
 def number_format(column: pd.Series) -> str:
-    """Return Excel's format of a column: three decimals, or fewer if the largest number is 10 or more.
+    """Return Excel's number format of a column: three decimals, or fewer if the largest number is 10 or more.
 
     A number that is exactly zero is "0", so that it differs from a rounded one. Columns whose largest number
     is very large or very small are in scientific notation.
@@ -86,7 +86,7 @@ def number_format(column: pd.Series) -> str:
 
 
 def _as_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return labels and values as columns of numbers, truth values and text."""
+    """Return labels and values as columns of numbers, Booleans and text."""
     index = frame.index
     heads = ["" if name is None else _text(name) for name in index.names]
     labels = [index.get_level_values(level) for level in range(index.nlevels)]
@@ -98,7 +98,7 @@ def _as_cells(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _plain(column: pd.Series) -> pd.Series:
-    """Return a column with text in place of everything that is not a number or a truth value."""
+    """Return a column in which all values other than numbers and Booleans are converted to text."""
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column
     return column.astype(object).map(lambda one: one if isinstance(one, bool) else _text(one), "ignore")
