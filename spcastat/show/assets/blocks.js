@@ -1,17 +1,17 @@
 "use strict";
-// Where the parts of the biplot stand: its frame, the blocks of bars beside the axes, and names at tips of arrows.
-// Lengths are in pixels, and a box is [left, top, right, bottom].
+// The layout of the biplot: its frame, the blocks of bars next to the axes, and the names at the tips of arrows.
+// Lengths are in pixels; a box is [left, top, right, bottom].
 const blocks = (() => {
-  const LINE = 16; // from one line of a block to the next
-  const BAR = 41, BAR_SHARE = 0.08; // the longest bar, and its largest share of the width
-  const GAP = 5, BETWEEN = 14; // between bar, value and name; between columns, and between the axes and a block
-  const ARROW = 18; // room of the small arrow behind a name
-  const INDENT = 10; // of the second line of a name
-  const NARROW = 440; // below this width both blocks stand below the axes
-  const SHARE = 0.42; // of the width, for a block beside the axes
-  const LINES_BELOW = 10, LINES_UNDER = 24; // of a block below the axes in columns, and of one of two next to each other
-  const NARROWEST = 60; // the room of a name in one of several columns
-  const AXES = { left: 38, top: 6, ticks: 40 }; // the place of ticks and labels
+  const LINE = 16; // height of a line of a block
+  const BAR = 41, BAR_SHARE = 0.08; // length of the longest bar, and its largest share of the width
+  const GAP = 5, BETWEEN = 14; // gaps between bar, value and name; between columns, and between the axes and a block
+  const ARROW = 18; // width of the small arrow after a name
+  const INDENT = 10; // indent of the second line of a name
+  const NARROW = 440; // on pages narrower than this, both blocks are below the axes
+  const SHARE = 0.42; // largest share of the width for a block next to the axes
+  const LINES_BELOW = 10, LINES_UNDER = 24; // lines of a block below the axes, and of two side by side
+  const NARROWEST = 60; // smallest width of a name if a block has several columns
+  const AXES = { left: 38, top: 6, ticks: 40 }; // margins for ticks and labels
 
   const paper = document.createElement("canvas").getContext("2d");
   function width(text, bold = false) {
@@ -20,7 +20,7 @@ const blocks = (() => {
     return paper.measureText(text).width;
   }
 
-  // A name without its middle where it is wider than the limit.
+  // A name, whose middle is omitted if it is wider than the limit.
   function fit(name, limit, bold = false) {
     if (width(name, bold) <= limit) return name;
     for (let kept = name.length - 1; kept > 4; kept--) {
@@ -31,7 +31,7 @@ const blocks = (() => {
     return `${name.slice(0, 3)}…`;
   }
 
-  // A name in one or two lines, which end after spaces and underscores; null without room.
+  // A name in one or two lines, broken after spaces or underscores; null if it does not fit.
   function wrapped(name, room) {
     const lines = [""];
     for (const piece of name.match(/[^\s_]*[\s_]+|[^\s_]+/g) ?? [name]) {
@@ -43,7 +43,7 @@ const blocks = (() => {
     return texts.length <= 2 && texts.every((line, i) => width(line) <= room - (i && INDENT)) ? texts : null;
   }
 
-  // A loading as ".50" or "−.26"; one that is not zero never reads as zero.
+  // A loading as ".50" or "−.26"; a nonzero loading is never shown as zero.
   function signed(value) {
     const text = Math.abs(value).toFixed(2).replace(/^0/, "");
     return (value < 0 ? "−" : "") + (text === ".00" ? "<.01" : text);
@@ -51,8 +51,8 @@ const blocks = (() => {
 
   // --- a block ----------------------------------------------------------------------------------
 
-  // The rows of a block, each { name, full, value, direction }, the largest first, in so many columns: where each
-  // row begins, and what is hidden. Null if names have no room in several columns.
+  // The layout of the rows of a block, each { name, full, value, direction }, the largest first, in columns: the
+  // position of each row, and the rows that are hidden. Null if names do not fit in several columns.
   function columned(rows, { unit, room, lines, heading }, columns, values) {
     const capacity = (lines - (heading ? 1 : 0)) * columns;
     const shown = rows.length <= capacity ? rows : rows.slice(0, capacity - 1);
@@ -88,7 +88,7 @@ const blocks = (() => {
     };
   }
 
-  // Column and line of rows of these heights, in columns of the least depth at which all have a place.
+  // The column and line of rows with these heights, in columns of the smallest depth for which all fit.
   function filled(heights, least, columns) {
     for (let depth = least; ; depth++) {
       const places = [];
@@ -102,7 +102,7 @@ const blocks = (() => {
     }
   }
 
-  // The layout that cuts fewest names and hides fewest variables; below the axes, each line costs a little.
+  // The layout that cuts the fewest names and hides the fewest variables; each line adds a small cost.
   function block(rows, space, columns, values) {
     let best = null;
     for (let count = 1; count <= columns; count++) {
@@ -116,9 +116,9 @@ const blocks = (() => {
 
   // --- the frame and the blocks -----------------------------------------------------------------
 
-  // The second component beside the axes and the first below them; on narrow pages, and if not all of the second have
-  // room, both below: next to each other, or under each other if names are cut otherwise. Values are written if they
-  // cost no name.
+  // The second component is next to the axes and the first below them. On narrow pages, and if the variables of the
+  // second do not fit, both are below: side by side, or stacked if names would be cut otherwise. Values are written
+  // if no name is cut for them.
   function arranged(pair, headings, wide, framed) {
     const largest = Math.max(1e-12, ...pair.flat().map(row => Math.abs(row.value)));
     const unit = Math.min(BAR, BAR_SHARE * wide) / largest;
@@ -156,7 +156,7 @@ const blocks = (() => {
 
   // --- the points and names within the frame ----------------------------------------------------
 
-  // One unit is as long across as up: angles and distances are what they seem.
+  // Both axes have the same scale, so that angles and distances are not distorted.
   function scaled(frame, positions) {
     const [xs, ys] = [0, 1].map(i => [0, ...positions.map(position => position[i])]);
     const [west, east, south, north] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
@@ -169,7 +169,8 @@ const blocks = (() => {
   const inside = (box, [x, y]) => x > box[0] && x < box[2] && y > box[1] && y < box[3];
   const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
-  // Names at the tips of arrows, where they cover least, as in fit.biplot(): one that covers much is left out.
+  // Names at the tips of arrows, placed to cover as little as possible, as in fit.biplot(); a name that would cover
+  // much is omitted.
   function names(arrows, frame, { X, Y }, points) {
     const origin = [X(0), Y(0)], dots = points.map(([a, b]) => [X(a), Y(b)]);
     const pieces = arrows.flatMap(({ x, y }) => {

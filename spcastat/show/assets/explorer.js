@@ -1,5 +1,5 @@
 "use strict";
-// The explorer of a path of sparse PCA. All texts of the data go through textContent: none becomes markup.
+// The explorer of a path of sparse PCA. All texts of the data are set by textContent, so none becomes markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const NS = "http://www.w3.org/2000/svg";
@@ -7,7 +7,7 @@
   const DASHES = ["", "6 3", "2 3"];
   const MOST_ARROWS = 12; // as in fit.biplot()
   const MOST_ROWS = 200;
-  // Colours that follow the page; a saved figure has those of paper.
+  // The colours of the page; saved figures have the colours for paper.
   const ACCENT = "var(--accent)", PAPER = "var(--paper)";
   const inked = { fill: "currentColor", stroke: PAPER, "stroke-width": 3, "paint-order": "stroke" };
   const last = data.positions.length - 1;
@@ -37,7 +37,7 @@
   // --- words ------------------------------------------------------------------------------------
 
   const percent = share => share === null ? "NA" : (100 * share).toFixed(2);
-  // A blank is exactly zero, and a nonzero never prints as zero.
+  // A blank is exactly zero, and a nonzero value is never shown as zero.
   function cell(value) {
     if (value === 0) return "";
     const text = value.toFixed(3);
@@ -138,12 +138,12 @@
 
   const pairKey = ([i, j]) => `${Math.min(i, j)}-${Math.max(i, j)}`;
 
-  // The same both ways round: a length.
+  // The stretch of a pair of components, in either order.
   function stretchOf(position, [i, j]) {
     return position.stretch[pairKey([i, j])] ?? 1;
   }
 
-  // The variables on both components, whose arrows are drawn.
+  // The variables with nonzero loadings on both components, whose arrows are drawn.
   function arrowsOf(position, pair) {
     const scale = position.sd, stretch = stretchOf(position, pair);
     return position.loadings.filter(([, ...loadings]) => pair.every(j => loadings[j] !== 0))
@@ -153,7 +153,7 @@
       });
   }
 
-  // The variables of a component, the largest first, each with the direction of its arrow, if it has one.
+  // The variables of a component, the largest loading first, each with the direction of its arrow, if it has one.
   function barsOf(position, j, arrows) {
     const directions = new Map(arrows.map(({ variable, x, y, length }) => [variable, [x / length, -y / length]]));
     return position.loadings.filter(([, ...loadings]) => loadings[j] !== 0)
@@ -163,7 +163,7 @@
   }
 
   // The arrows to draw, the longest first, as in fit.biplot(): if there are more, the components take turns, and each
-  // chooses the longest of those that remain.
+  // chooses the longest of the remaining arrows.
   function chosen(arrows) {
     const longest = values => values.map((_, i) => i).sort((i, j) => values[j] - values[i]);
     const place = arrows.map(() => arrows.length);
@@ -210,7 +210,7 @@
     holder.replaceChildren(svg, note, save);
   }
 
-  // The axes with points and arrows; returns how many points are farther out, and therefore marks at the edge.
+  // Draws the axes with points and arrows; returns the number of points outside the frame, marked at its edge.
   function within(svg, frame, position, pair, points, arrows, far) {
     const scale = blocks.scaled(frame, [...points.filter(([, , i]) => !far.has(i)), ...arrows.map(({ x, y }) => [x, y])]);
     const { X, Y, unit } = scale, box = [frame.left, frame.top, frame.right, frame.bottom];
@@ -235,7 +235,7 @@
     return points.length - near.length;
   }
 
-  // Rows outside of the frame: triangles at its edge that point to them.
+  // Rows outside the frame: triangles at its edge that point to them.
   function edge(frame, X, Y, points) {
     const clamp = (v, low, high) => Math.max(low + 8, Math.min(high - 8, v)), digits = v => Number(v.toPrecision(3));
     return draw("g", { class: "far", fill: ACCENT }, ...points.map(([a, b, i]) => {
@@ -511,7 +511,7 @@
       $(id).value = which;
       $(id).addEventListener("change", () => {
         const other = state.pair[1 - which];
-        if (+$(id).value === other) { // both would be the same: they change places
+        if (+$(id).value === other) { // both would be the same, so they are exchanged
           state.pair[1 - which] = state.pair[which];
           $(which ? "first" : "second").value = state.pair[which];
         }
