@@ -334,7 +334,7 @@ def test_a_joint_proof_says_where_its_bound_is_one_without_the_rule():
     )
     free = sp.spca_cov(R, 2, [4, 1], objective="pev", effort="quick")
     proof = fit.certify(joint=True, objective="pev", max_nodes=1, time_limit=0.5)
-    assert "The bound is that without the rule (PC1 must not have length;" in proof.sentence
+    assert "The bound was computed without the rule (PC1 must not have length;" in proof.sentence
     assert proof.table["upper_bound"].item() >= free.measure("pev") * (1 - 1e-9)
     assert proof.table["best_known"].item() == proof.table["value"].item()
 

@@ -84,8 +84,8 @@ PROOF_TEMPLATES: dict[str, Template] = {
     "gap of component": Template(part="{name} {gain} %"),
     "gap of nothing": Template(part="{name} (which adds nothing) by a variance of {variance:.3g}"),
     "earlier held fixed": Template(
-        line="A component is bounded given the earlier ones, and a better one may leave less to later ones; "
-        "certify(joint=True) bounds all together."
+        line="Each component is bounded given the earlier ones, and a better one may leave less variance for "
+        "later ones; certify(joint=True) bounds all components together."
     ),
     # --- why a bound is not lower
     "search stopped": Template(label="Search", line=_STOPPED, note=f"The search was {_STOPPED}."),
@@ -97,10 +97,10 @@ PROOF_TEMPLATES: dict[str, Template] = {
     "search not tight": Template(label="Search", line=_NOT_TIGHT, note=f"The search {_NOT_TIGHT}."),
     # --- the loadings for which the bound is valid
     **{
-        key: Template(line=text, methods=text.replace("is that", "was that").replace("holds", "held"))
+        key: Template(line=text, methods=text.replace("is valid", "was valid"))
         for key, text in (
-            ("bound of any sign", "The bound is that without the sign constraint."),
-            ("bound without rule", "The bound is that {unruled} ({rule}), under which it holds too."),
+            ("bound of any sign", "The bound was computed without the sign constraint and is valid with it."),
+            ("bound without rule", "The bound was computed {unruled} ({rule}) and is valid with it."),
             ("bound under rule", "Compared with supports under the rule: {rule}."),
         )
     },

@@ -42,7 +42,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         "test_loadings() tests, with more power, whether the variable belongs to the component."
     ),
     "kind of intervals": Template(
-        note="Intervals are {pooled?those of Rubin's rules|the loading plus or minus {z:.2f} standard "
+        note="Intervals are {pooled?computed by Rubin's rules|the loading plus or minus {z:.2f} standard "
         "deviations of the draws (normal intervals)}, stretched to 0 unless {share:g} % of the draws have "
         "its sign, and cut at -1 and 1.",
         part="interval: {pooled?pooled by Rubin's rules|loading plus or minus {z:.2f} standard deviations of "
@@ -81,7 +81,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     "selected": Template(
         note="Selected: the share of draws that select the variable, not the probability that it belongs "
         "there.",
-        part="selected: in so many of the draws{zeros?; a blank loading is zero in the fit}.",
+        part="selected: share of the draws{zeros?; a blank loading is zero in the fit}.",
     ),
     "held out": Template(
         note="Held out: the expected variance in new rows{units? in units of the population's standard "

@@ -394,9 +394,9 @@ TEMPLATES: dict[str, Template] = {
     ),
     "of cleaned data": Template(
         methods="Loadings and variances were computed from the {cells?cleaned data|other rows}.",
-        note="All variances and shares of variance are those of the {cells?cleaned data, in which outlying "
-        "cells are downweighted{rows? and outlying rows left out}|rows kept}; the data as given have other "
-        "variances.",
+        note="All variances and shares of variance refer to the {cells?cleaned data, in which outlying "
+        "cells are downweighted{rows? and outlying rows left out}|rows kept}; the variances of the original "
+        "data differ.",
     ),
     "total variance": Template(
         part="{cells?variance of the cleaned data|{rows?variance of the rows kept|{partial?residual|total} "

@@ -58,7 +58,7 @@ def test_every_text_of_a_robust_fit_says_whose_variance_is_explained(robust, nam
             assert f"% of {name}" in said(text) or f"% of the {name}" in said(text)
             assert "% of total variance" not in said(text)
             assert "% of the total variance" not in said(text)
-        assert "the data as given have other variances" in said(fit.notes)
+        assert "the variances of the original data differ" in said(fit.notes)
         assert "Robust: " in str(fit)
 
 
@@ -122,7 +122,7 @@ def test_bounds_of_components_say_that_better_loadings_were_found():
     better = singly.table["best_known"] > singly.table["value"] * (1 + 1e-9)
     assert better.any()
     assert "Better loadings were found for PC1" in said(singly)
-    assert "a better one may leave less to later ones" in said(singly)
+    assert "a better one may leave less variance for later ones" in said(singly)
     assert re.search(r"^PC1 .* no$", str(singly), re.MULTILINE)
     assert "not proven" not in str(singly)
     either_sign = sp.spca(table, 2, 3, scale=True, nonneg=True).certify(joint=False)
