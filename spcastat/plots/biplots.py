@@ -137,6 +137,7 @@ def biplot(
         new=new,
         supplementary=supplementary,
         levels=levels,
+        shares=shares,
         blocks=blocks,
     )
     names = [list(scores.columns)[i] for i in _biplot_pair(components, list(scores.columns))]
@@ -178,7 +179,7 @@ def biplot(
         size,
         (frame.low, frame.high),
         scale < 1 or len(data.arrows) > 0,
-        blocks_may_go=blocks is None and _have_arrows(data),
+        blocks_may_go=data.blocks_optional,
         legend=legend,
         note=drawing.note_below(ax, size) if note else None,
         caption=partial(caption_of_biplot, data, extra_caption),
@@ -204,7 +205,8 @@ def _further_sentences(
 
 def _have_arrows(data: BiplotData) -> bool:
     """Return whether all variables of the blocks have arrows, but for those beyond the largest number."""
-    return data.blocks["position"].nunique() <= (~data.arrows["supplementary"]).sum() + data.undrawn
+    arrow_count = int((~data.arrows["supplementary"]).sum()) + data.undrawn
+    return int(data.blocks["position"].nunique()) <= arrow_count
 
 
 def _framed(data: BiplotData, *corners: NDArray[np.float64]) -> tuple[BiplotData, Frame]:
@@ -242,6 +244,7 @@ def biplot_data(
     arrows: Literal["loadings", "correlations"] = "loadings",
     correlations: pd.DataFrame | None = None,
     max_arrows: int | None = MAX_ARROWS,
+    shares: pd.Series | None = None,
     groups: ByRow | None = None,
     color: ByRow | None = None,
     labels: RowLabels | None = None,
@@ -308,8 +311,9 @@ def biplot_data(
         undrawn=int((between & ~variables["supplementary"]).sum() - (~tips["supplementary"]).sum()),
         scale=scale,
         kind=arrows,
+        share="" if shares is None else drawing.share_words(shares, "adjusted"),
     )
-    return _framed(data)[0]
+    return _framed(replace(data, blocks_optional=blocks is None and _have_arrows(data)))[0]
 
 
 def _check_correlations(correlations: pd.DataFrame, scores: pd.DataFrame, loadings: pd.DataFrame) -> None:

@@ -107,6 +107,10 @@ class BiplotData:
         As given to `biplot`.
     kind : str
         What arrows and bars show, "loadings" or "correlations".
+    blocks_optional : bool
+        Whether the bars are left out where the names of the arrows have room in the plot.
+    share : str
+        What the percentages beside the components are shares of, "" without percentages.
     """
 
     points: pd.DataFrame
@@ -120,6 +124,8 @@ class BiplotData:
     undrawn: int = 0
     scale: float = 1.0
     kind: str = "loadings"
+    blocks_optional: bool = False
+    share: str = ""
 
     @property
     def ringed(self) -> pd.Series:
@@ -152,10 +158,13 @@ def full_caption(data: BiplotData) -> str:
     """Return the caption of a biplot in full sentences."""
     rows, new_rows = int(data.points["far"].sum()), int(data.new["far"].sum())
     sentences = _on_scores(data, rows, new_rows, [])
-    sentences += on_bars(data.blocks, data.kind) + _on_arrows_of(data, len(data.arrows))
+    sentences += on_bars(data.blocks, data.kind, optional=data.blocks_optional)
+    sentences += _on_arrows_of(data, len(data.arrows))
     sentences += [*on_supplementary(data.arrows, data.blocks), *on_correlation(data.correlation)]
     if not len(data.arrows) and not data.undrawn:
         sentences.append(Sentence("", "There are no arrows: no variable has loadings on both components."))
+    if data.share:
+        sentences.append(Sentence("", f"Percentages are the {data.share}."))
     return " ".join(sentence.full for sentence in sentences)
 
 
@@ -190,8 +199,8 @@ def _marks(data: BiplotData, rows: int, new_rows: int) -> list[tuple[int, str, s
     return [
         (out, f"Open: {out_rows} left out of the fit.", f"Open points are {out_rows} left out of the fit."),
         (ringed, f"Rings: {ringed_rows}, cells > {END:g} sd replaced.", f"Rings mark {ringed_rows} {cells}"),
-        (rows, f"{triangles}: {far}", f"Triangles at the edge mark {far}"),
-        (new_rows, f"{triangles}: {far_new}", f"Triangles at the edge mark {far_new}"),
+        (rows, f"{triangles}: {far}", "Triangles at the edge are rows farther out."),
+        (new_rows, f"{triangles}: {far_new}", "Triangles at the edge are new rows farther out."),
         (crosses, "" if has_groups else "Crosses: new rows.", "Crosses are new rows."),
         (len(data.levels), "Diamonds: means of levels.", "Diamonds are means of levels."),
     ]
@@ -239,14 +248,20 @@ def on_arrows(arrows: pd.DataFrame, markers: str, undrawn: int, name_count: int)
     return [Sentence(f"{noun}: {markers}{in_brackets}.", f"{full}.")]
 
 
-def on_bars(bars: pd.DataFrame, kind: str, values: bool = False) -> list[Sentence]:
-    """Return the sentence on bars, with the largest value unless `values` are written beside the bars."""
+def on_bars(bars: pd.DataFrame, kind: str, values: bool = False, optional: bool = False) -> list[Sentence]:
+    """Return the sentence on bars, with the largest value unless `values` are written beside the bars.
+
+    The full sentence says so if the bars are `optional`.
+    """
     if not len(bars):
         return []
     longest = loading_text(float(bars["value"].abs().max()))
     is_hollow = bool((bars["value"] < 0).any())
     text = f"Bars: {kind}{'' if values else f' up to {longest}'}{' (hollow: negative)' * is_hollow}."
-    full = f"Bars are {kind} up to {longest}{' in absolute value; hollow bars are negative' * is_hollow}."
+    subject = "Bars, if drawn," if optional else "Bars"
+    full = (
+        f"{subject} are {kind} up to {longest}{' in absolute value; hollow bars are negative' * is_hollow}."
+    )
     return [Sentence(text, full)]
 
 

@@ -1636,8 +1636,8 @@ class SpcaResult(ComponentFit):
         scaled.
 
         The few rows farthest from all others, at most 1 % (or three) on a component, are drawn as triangles
-        at the edge, so that the other rows are not compressed; the farthest three are labelled with their
-        coordinates.
+        at the edge, so that the other rows are not compressed; the names of the farthest three include their
+        coordinates if there is room.
 
         Parameters
         ----------
@@ -1799,6 +1799,7 @@ class SpcaResult(ComponentFit):
             color=self._by_row(color, "color"),
             labels=labels,
             **points,
+            shares=drawn_shares(self._state),
             blocks=blocks,
         )
 

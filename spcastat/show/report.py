@@ -329,7 +329,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
         shares = facts.drawn_shares(state)
         first_name, second_name = (short_name(name) for name in scores.columns[:2])
         r = float(np.corrcoef(scores.iloc[:, 0], scores.iloc[:, 1])[0, 1])
-        data = plots.biplot_data(scores, frames.loadings(state), groups=groups)
+        data = plots.biplot_data(scores, frames.loadings(state), shares=shares, groups=groups)
         yield Picture(
             lambda ax: plots.biplot(
                 scores, frames.loadings(state), shares=shares, groups=groups, note=False, ax=ax
