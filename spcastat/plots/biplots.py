@@ -311,7 +311,7 @@ def biplot_data(
         undrawn=int((between & ~variables["supplementary"]).sum() - (~tips["supplementary"]).sum()),
         scale=scale,
         kind=arrows,
-        share="" if shares is None else drawing.share_words(shares, "adjusted"),
+        on_shares="" if shares is None else drawing.full_sentence_on_shares(shares, "adjusted"),
     )
     return _framed(replace(data, blocks_optional=blocks is None and _have_arrows(data)))[0]
 

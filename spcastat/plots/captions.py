@@ -109,8 +109,8 @@ class BiplotData:
         What arrows and bars show, "loadings" or "correlations".
     blocks_optional : bool
         Whether the bars are left out where the names of the arrows have room in the plot.
-    share : str
-        What the percentages beside the components are shares of, "" without percentages.
+    on_shares : str
+        The sentence on what the percentages beside the components are, "" without percentages.
     """
 
     points: pd.DataFrame
@@ -125,7 +125,7 @@ class BiplotData:
     scale: float = 1.0
     kind: str = "loadings"
     blocks_optional: bool = False
-    share: str = ""
+    on_shares: str = ""
 
     @property
     def ringed(self) -> pd.Series:
@@ -163,9 +163,8 @@ def full_caption(data: BiplotData) -> str:
     sentences += [*on_supplementary(data.arrows, data.blocks), *on_correlation(data.correlation)]
     if not len(data.arrows) and not data.undrawn:
         sentences.append(Sentence("", "There are no arrows: no variable has loadings on both components."))
-    if data.share:
-        sentences.append(Sentence("", f"Percentages are the {data.share}."))
-    return " ".join(sentence.full for sentence in sentences)
+    sentences.append(Sentence("", data.on_shares))
+    return " ".join(sentence.full for sentence in sentences if sentence.full)
 
 
 def _on_scores(data: BiplotData, rows: int, new_rows: int, separate: list[Sentence]) -> list[Sentence]:

@@ -500,6 +500,11 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
 PERCENTAGES = "%:"
 #: The word for the share of a component by its measure: the adjusted one is what it adds to earlier ones.
 SHARE_WORDS = {"adjusted": "added"}
+#: The same in a sentence.
+SHARE_CLAUSES = {
+    "adjusted": " that each component adds to the earlier ones",
+    "explained": " that each component explains",
+}
 
 
 def sentence_on_shares(shares: pd.Series | None, drawn_texts: Iterable[str], measure: str = "") -> list[str]:
@@ -513,9 +518,18 @@ def sentence_on_shares(shares: pd.Series | None, drawn_texts: Iterable[str], mea
 
 
 def share_words(shares: pd.Series, measure: str = "") -> str:
-    """Return what shares are, such as "share of total variance added"; see `sentence_on_shares`."""
-    measure = shares.attrs.get("share", measure)
+    """Return a phrase that says what shares measure, such as "share of total variance added"."""
+    measure = _measure_of(shares, measure)
     return f"share of {total_of(shares)} {SHARE_WORDS.get(measure, measure)}".strip()
+
+
+def full_sentence_on_shares(shares: pd.Series, measure: str = "") -> str:
+    """Return the sentence of a caption on what percentages are; `measure` is as in `sentence_on_shares`."""
+    return f"Percentages are shares of the {total_of(shares)}{SHARE_CLAUSES.get(_measure_of(shares, measure), '')}."
+
+
+def _measure_of(shares: pd.Series, measure: str) -> str:
+    return str(shares.attrs.get("share", measure))
 
 
 def total_of(table: pd.Series | pd.DataFrame | None) -> str:

@@ -567,7 +567,7 @@ def test_biplot_draws_rows_left_out_as_open_points():
     out = ~fit.robust.rows["kept"].to_numpy()
     data = fit.biplot_data()
     assert data.points["left_out"].tolist() == out.tolist()
-    assert f"Open: {out.sum()} rows left out" in data.caption
+    assert f"Open points are {out.sum()} rows left out" in data.caption
     ax = fit.biplot()
     hollow = [dots for dots in ax.collections if len(dots.get_offsets()) and not len(dots.get_facecolors())]
     assert len(hollow[0].get_offsets()) == out.sum()
@@ -733,7 +733,7 @@ def test_biplots_have_rings_around_rows_whose_cells_are_replaced():
     fit.biplot(ax=ax)
     (rings,) = [artist for artist in ax.collections if artist.get_gid() == "replaced"]
     np.testing.assert_allclose(np.asarray(rings.get_offsets()), data.points.loc[data.ringed, ["x", "y"]])
-    assert f"Rings: {data.ringed.sum()} row" in data.caption
+    assert f"Rings mark {data.ringed.sum()} row" in data.caption
     plain = sp.spca(X, 2, card=2, robust="rows", **QUICK)
     assert not plain.biplot_data().points["replaced"].any()
     plt.close(figure)

@@ -452,7 +452,7 @@ def test_the_estimator_and_the_command(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"card": 3, "objective": "pev"}, OptionError, "is for objective='adjusted' or"),
+        ({"card": 3, "objective": "pev"}, OptionError, "it needs objective='adjusted' or"),
         ({"variance": 0.8}, OptionError, "without card="),
         ({}, OptionError, "without card="),
         ({"card": 2, "together": {"a": [0, 1]}}, OptionError, "with together="),
