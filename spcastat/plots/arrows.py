@@ -1,4 +1,4 @@
-"""Arrows of variables: their tips, how they are drawn, and the circle of correlations."""
+"""Arrows of variables: tables of their tips, their drawing, and the circle of correlations."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 #: Default of the largest number of arrows.
 MAX_ARROWS = 12
-#: Room for names beside the circle, as a share of its width; each side has as much of it as of the arrows.
+#: Room for names beside the circle, as a share of its width, split between the sides like the arrows.
 SIDE_ROOM = 0.4
-#: Characters of a name at the tip of an arrow.
+#: Largest number of characters of a name at the tip of an arrow.
 TIP_NAME = 24
 
 
@@ -53,9 +53,10 @@ def variables_of(
 ) -> pd.DataFrame:
     """Return a frame with a row for each variable and supplementary variable.
 
-    "x" and "y" are the tip of the arrow, `values` * `spread`; "first" and "second" the values of the bars on
-    the two components, and "on_first" and "on_second" whether there is a bar. "nonzero": the loading is
-    nonzero on either component. The "position" is that in the data; supplementary variables follow.
+    "x" and "y" are the tip of the arrow, `values` * `spread`. "first" and "second" are the values of the bars
+    on the two components; "on_first" and "on_second" state whether there is a bar. "nonzero" states whether
+    the loading is nonzero on either component. "position" is the position of the variable in the data;
+    supplementary variables have the following positions.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def bars_of(variables: pd.DataFrame, components: Sequence[str]) -> pd.DataFrame:
 
 
 def same_components(scores: pd.DataFrame, other: pd.DataFrame, what: str) -> None:
-    """Raise ShapeError unless a frame has the columns of the scores."""
+    """Raise ShapeError unless a frame has the same columns as the scores."""
     if list(scores.columns) != list(other.columns):
         raise ShapeError(
             f"The scores have the components {listed(scores.columns)}, the {what} {listed(other.columns)}; "
@@ -143,7 +144,7 @@ def colours_of_arrows(ax: Axes, arrows: pd.DataFrame, faint: float) -> list[Any]
 
 
 def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
-    """Draw an arrow from the origin to each tip; faint ones below the others."""
+    """Draw an arrow from the origin to each tip, faint arrows below the others."""
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
     strong = (arrows["nonzero"] | arrows["supplementary"]).to_numpy()
     colours = colours_of_arrows(ax, arrows, 0.38)
@@ -159,9 +160,10 @@ def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
 
 
 def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
-    """Name the tips of arrows, as far as there is room.
+    """Name the tips of arrows if there is room.
 
-    Supplementary variables come first, then those of the components, and long arrows before short ones.
+    Supplementary variables come first, then variables with a nonzero loading, and long arrows precede short
+    ones.
     """
     colours = colours_of_arrows(ax, arrows, 0.62)
     labels = short_names(list(arrows.index), TIP_NAME, arrows["position"].tolist())
@@ -175,7 +177,7 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
 def draw_bars(
     ax: Axes, bars: pd.DataFrame, components: tuple[str, str], arrows: pd.DataFrame
 ) -> tuple[Block, Block]:
-    """Draw the bars of each component as a block; variables with an arrow have its direction."""
+    """Draw the bars of each component as a block, with the direction of the arrow of each variable."""
     bar, supplement_colour = shade(ax, 0.75), visible(ax, SUPPLEMENTARY)
     columns = arrows["position"], arrows["x"], arrows["y"], arrows["length"]
     directions = {i: (x / size, y / size) for i, x, y, size in zip(*columns, strict=True) if size}
@@ -294,7 +296,7 @@ def _circle(
     max_arrows: int | None,
     supplementary: pd.DataFrame | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[int]]:
-    """Return the arrows and bars of a circle of correlations, and the positions of its components."""
+    """Return the arrows and bars of a circle of correlations, and the positions of its two components."""
     values = drawing.frame_of(correlations, "correlations")
     names = list(correlations.columns)
     pair = drawing.pair_of(components, names, "a circle of correlations", "Fit with k=2 or more.")
@@ -315,11 +317,11 @@ def plot_correlations_data(
     max_arrows: int | None = 30,
     supplementary: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Return the arrows that `plot_correlations` draws, the longest first.
+    """Return the arrows that `plot_correlations` draws, the longest first, as a frame with six columns.
 
-    "x" and "y" are the correlations with the two components; then whether the loading is "nonzero" on either
-    component, whether the variable is a "supplementary" one, the "position" of the variable in the data, and
-    the "length" of the arrow.
+    "x" and "y" are the correlations with the two components. "nonzero" states whether the loading is nonzero
+    on either component, and "supplementary" whether the variable is supplementary. "position" is the position
+    of the variable in the data, and "length" the length of the arrow.
     """
     return _circle(correlations, loadings, components, max_arrows, supplementary)[0]
 
@@ -332,7 +334,7 @@ def _caption(
     shares: Sequence[Sentence],
     content: Content,
 ) -> list[Sentence]:
-    """Return the sentences of the note; `undrawn` variables have no arrow, scores the correlation `r`."""
+    """Return the sentences of the note; `undrawn` variables have no arrow; `r` is the correlation of scores."""
     sentences = on_arrows(data, "correlations", undrawn, content.arrows)
     if content.bars:
         sentences += on_bars(bars, "correlations", content.values)

@@ -1,4 +1,4 @@
-"""The biplot, rows as points and variables as arrows on two components: its table and its drawing."""
+"""The biplot of two components, rows as points and variables as arrows: its tables and its drawing."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-#: What arrows can show.
+#: The values that arrows can show.
 ARROWS = ("loadings", "correlations")
-#: Kind of ellipse -> its distribution.
+#: Kind of ellipse -> its distribution in the caption.
 DISTRIBUTIONS = {"normal": "normal", "t": "t, 5 df"}
-#: Room for names beyond the tips of arrows, as a multiple of their length; of their horizontal part if all
-#: variables have arrows (with less, names of arrows to the right have no room at 3.4 x 4.5 inches).
+#: Room for names beyond the tips of arrows, as multiples of the length of the arrows: in general, and in the
+#: horizontal direction if all variables have arrows (names to the right need it at 3.4 x 4.5 inches).
 TIP_ROOM, NAME_ROOM = 1.12, 1.35
 
 
@@ -82,21 +82,21 @@ def biplot(
     ----------
     scores : DataFrame, n x k
     loadings : DataFrame, p x k
-        Variables with a nonzero loading on both components have an arrow; without blocks those with one on
-        either.
+        Variables with a nonzero loading on both components have an arrow; without blocks, variables with a
+        nonzero loading on either component.
     correlations : DataFrame, p x k, optional
-        Of variables and scores; needed for ``arrows="correlations"``.
+        Correlations of the variables with the scores; required for ``arrows="correlations"``.
     shares : Series, optional
-        The share of each component in the total variance, indexed like the columns of `scores`, for the axes.
-        By default of the adjusted variance; ``shares.attrs["share"]`` names another measure, and
-        ``shares.attrs["total"]`` another total.
+        The share of each component in the total variance, indexed like the columns of `scores`, for the axis
+        labels. The caption describes them as shares of adjusted variance unless ``shares.attrs["share"]``
+        names another measure; ``shares.attrs["total"]`` names another total.
     new : DataFrame, m x k, optional
-        Scores of further rows, drawn as crosses on the scale of the others, and as triangles at the edge if
-        they are far outside.
+        Scores of further rows, drawn as crosses on the scale of the other rows, or as triangles at the edge
+        if they are far outside.
     supplementary : DataFrame, s x k, optional
         Correlations of further variables with the scores, for ``arrows="correlations"``.
     levels : DataFrame, l x k, optional
-        Means of the scores for levels of further factors.
+        Means of the scores for the levels of further factors, drawn as diamonds.
     components, scale, arrows, max_arrows, groups, color, palette, outline, level, centroids, labels
         As for `SpcaResult.biplot`; `groups` and `color` are values, one for each row.
     blocks, note, ax
@@ -204,15 +204,15 @@ def _further_sentences(
 
 
 def _have_arrows(data: BiplotData) -> bool:
-    """Return whether all variables of the blocks have arrows, but for those beyond the largest number."""
+    """Return whether all variables of the blocks have arrows, if those that are not drawn are counted."""
     arrow_count = int((~data.arrows["supplementary"]).sum()) + data.undrawn
     return int(data.blocks["position"].nunique()) <= arrow_count
 
 
 def _framed(data: BiplotData, *corners: NDArray[np.float64]) -> tuple[BiplotData, Frame]:
-    """Return the data with the rows that are outside of the frame of everything else, and this frame.
+    """Return the data with far rows marked, and the frame of all other elements.
 
-    `corners` are those of outlines. Names have room beyond the tips of arrows.
+    `corners` are the vertices of outlines. Names have room beyond the tips of arrows.
     """
     room = np.array([NAME_ROOM if _have_arrows(data) else TIP_ROOM, TIP_ROOM])
     tips = room * data.arrows[["x", "y"]].to_numpy(dtype=float)
@@ -253,7 +253,7 @@ def biplot_data(
     levels: pd.DataFrame | None = None,
     blocks: bool | None = None,
 ) -> BiplotData:
-    """Return what `biplot` draws: points, arrows, and how both are scaled; parameters as for `biplot`."""
+    """Return the data that `biplot` draws, and their scaling; parameters as for `biplot`."""
     has_blocks = blocks is None or flag("blocks", blocks)
     values = drawing.frame_of(scores, "scores")
     drawing.frame_of(loadings)
@@ -360,10 +360,10 @@ def spread_of(values: NDArray[np.float64], scale: float, names: tuple[str, str])
 def stretch_of(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
     """Return the factor by which arrows are stretched, so that they reach as far as most of the points.
 
-    Along one component the arrows reach as far as 97.5 % of the points, along the other no farther than that.
-    A few distant points therefore do not make the arrows so long that the other points look small. So that
-    arrows remain visible, the longest reaches at least a quarter of the way to the farthest point within the
-    axes.
+    Along one component the arrows reach as far as 97.5 % of the points, along the other component at most as
+    far. A few distant points therefore do not make the arrows so long that the other points look small. The
+    longest arrow reaches at least a quarter of the way to the farthest point within the axes, so that arrows
+    remain visible.
     """
     xy = xy[np.isfinite(xy).all(axis=1)]
     xy = np.abs(xy[~far_rows(xy)])
@@ -378,7 +378,7 @@ def stretch_of(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
 def points_of(
     frame: pd.DataFrame | None, what: str, scores: pd.DataFrame, pair: list[int], spread: NDArray[np.float64]
 ) -> pd.DataFrame:
-    """Return "x", "y" and "label" of further points, on the scale of the scores."""
+    """Return "x", "y" and "label" of further points, scaled like the scores."""
     if frame is None:
         return pd.DataFrame({"x": [], "y": [], "label": []}, dtype=float)
     values = drawing.frame_of(frame, what)
@@ -433,9 +433,9 @@ def _points(
 
 #: Marker of new rows, and the width of its lines in points.
 NEW_ROW, NEW_ROW_WIDTH = "x", 1.0
-#: Up to so many rings are wide; more are narrower and lighter, so that points are seen.
+#: Up to this number, rings are wide; more rings are narrower and lighter, so that points remain visible.
 WIDE_RINGS = 20
-#: Distance of a wide and of a narrow ring from its point, in points; their shade.
+#: Distance of a wide and of a narrow ring from its point, in points; shade of narrow rings.
 WIDE_RING, NARROW_RING, RING_SHADE = 2.0, 0.4, 0.4
 
 
@@ -471,21 +471,21 @@ def _draw_further_points(ax: Axes, data: BiplotData) -> None:
                 EdgeMarks(points, colour)
 
 
-#: More rows than this have names beside their points only, and not at the ends of lines.
+#: If more rows than this have labels, names are beside their points only, without leader lines.
 MOST_LEADERS = 200
-#: More new rows than this have no names.
+#: New rows have names unless there are more than this.
 MOST_NEW_NAMES = 30
 
 
 def _named_new_rows(data: BiplotData) -> pd.DataFrame:
-    """Return the new rows if they are so few that they have names, else none of them."""
+    """Return the new rows if they are few enough to be named, else no rows."""
     return data.new if len(data.new) <= MOST_NEW_NAMES else data.new.iloc[:0]
 
 
 def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame, most_covered: float) -> None:
     """Name levels, the farthest of the far rows, rows with a label, and new rows, in this order.
 
-    Names of rows within the axes may cover `most_covered` points.
+    Names of rows within the axes may cover at most `most_covered` points.
     """
     rows = (data.points, shade(ax, 0.75)), (_named_new_rows(data), ink(ax))
     for name, *position in data.levels[["label", "x", "y"]].itertuples(index=False):
@@ -511,9 +511,9 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame, most_co
 
 
 def _coordinate(value: float, side: float) -> str:
-    """Return a coordinate with three digits, but none below a hundredth of the magnitude of the frame's side.
+    """Return a coordinate with at most three digits, rounded to a hundredth of the magnitude of `side`.
 
-    Numbers below a million are written without a power of ten.
+    Numbers below a million have no power of ten.
     """
     value = round(value, 2 - floor(log10(side))) + 0.0
     digits = f"{value:.3g}" if abs(value) < 999.5 or abs(value) >= 1e6 else f"{value:,.0f}"

@@ -311,7 +311,7 @@ class _Scene:
         return self._place_among(Placement(name, spots, 0))
 
     def _place_among(self, newcomer: Placement) -> bool:
-        """Write a name in its best free spot, or in one that a few names can leave; return whether there is one."""
+        """Write a name in its best free spot, or in one that a few names can leave, if there is one."""
         placements, overlaps = list(self.placements), self._overlaps(newcomer.spots)
         counts = overlaps.sum(axis=0)
         most_moved = MOST_MOVED if len(placements) < MANY_NAMES else 0
@@ -370,7 +370,7 @@ class _Scene:
         return spots.only(self._distances(spots.boxes, self._rivals(name, anchor)) >= clearance)
 
     def _spots_with_leader(self, name: Name, anchor: NDArray[np.float64]) -> _Spots:
-        """Return the spots of a name at the end of a leader line that keeps clear of what else could be named."""
+        """Return the spots of a name at the end of a leader line that keeps clear of other marks."""
         turns, lengths = _pairs(LEADER_TURNS, LEADER_LENGTHS * self.size)
         inwards = np.pi * bool(name.edge_text)  # from the edge of the axes
         towards = _directions(self._outwards(anchor) + inwards + turns)
@@ -416,7 +416,7 @@ class _Scene:
         return spots.only(order[covered[order] <= name.most_covered])
 
     def _rivals(self, name: Name, anchor: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what a name at the anchor could also belong to: all marks for a row, else other tips or means.
+        """Return what a name could also belong to: other marks for a row, else other tips or large marks.
 
         For a row, marks within SAME_TIP points of the anchor, which look like one with it, are left out.
         """
