@@ -334,7 +334,7 @@ def _caption(
     shares: Sequence[Sentence],
     content: Content,
 ) -> list[Sentence]:
-    """Return the sentences of the note; `undrawn` variables have no arrow; `r` is the correlation of scores."""
+    """Return the sentences of the note; `undrawn` is a number of variables, `r` a correlation of scores."""
     sentences = on_arrows(data, "correlations", undrawn, content.arrows)
     if content.bars:
         sentences += on_bars(bars, "correlations", content.values)

@@ -1,9 +1,9 @@
-"""The place of a biplot: its axes, and around them blocks of variables, a legend and a note.
+"""Layout of a biplot within its place: the axes, and around them blocks of variables, a legend and a note.
 
 `Margins` is the locator of the axes. Matplotlib asks it for their position at each draw and in each pass of a
-layout engine. It takes the place that the axes were given, whether by a layout engine, by ``add_axes``, by a
-subfigure or as an inset, and returns the part of it that is left for the points. So layout engines need to
-know nothing of the blocks, axes in a grid stay aligned, and blocks follow the size of the figure.
+layout engine. The place is the position that a layout engine, ``add_axes``, a subfigure or the locator of an
+inset gave to the axes; `Margins` returns the part of it that is left for the points. Layout engines therefore
+need no information on the blocks, axes in a grid stay aligned, and blocks adapt to the size of the figure.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ BESIDE_SHARES, BELOW_SHARES = (0.30, 0.38, 0.46), (0.16, 0.22, 0.30, 0.34, 0.38,
 CORNER_SHARE = 0.30
 #: Space between the axes and a block, in points, and between two blocks, in lines.
 SPACE, BLOCK_GAP = 9.0, 0.5
-#: Each side of the axes should have this many points, and this share of that of the place.
+#: Each side of the axes should have at least this many points, and this share of the side of the place.
 SMALLEST_SIDE, SMALLEST_SHARE = 80.0, 0.40
-#: How many points of the side of the axes a missing point of a side is worth, and which share of the width of
-#: the place a unit of the cost of a block is.
+#: Cost of each point that a side is too small, in points, and of a unit of the cost of a block, as a share
+#: of the width of the place.
 MISSING_POINT, COST = 5.0, 0.024
-#: Default of the smallest share of width and height that the data fill if both axes have one scale.
+#: Both axes have one scale only if the data then fill at least this share of the width and of the height.
 FILLED = 0.33
-#: The height of a note changes the limits of axes with one scale, and these what the note says of rows
-#: outside and of names; it is written at most so many times.
+#: The height of a note changes the limits of axes with one scale, and the limits change its sentences on rows
+#: outside and on names. The note is therefore written up to this many times.
 MOST_CAPTIONS = 4
-#: Blocks are drawn if without them less than this share of the variables is named that are named with them
-#: (eleven tables at 3.4 x 3 to 7 x 5 inches).
+#: Blocks are left out only if the arrows name at least this share of the variables that are named with blocks
+#: (measured on eleven tables at 3.4 x 3 to 7 x 5 inches).
 NAMED_SHARE = 0.75
-#: Sentences that explain no mark are left out of a note of more lines.
+#: A note of more lines loses its last sentences as long as these explain no mark.
 MOST_NOTE_LINES = 3
 #: Without a common scale, the longer side counts with at most this multiple of the shorter.
 ELONGATION = 1.5
 #: Length of the longest bar in font sizes, and on places narrower than WIDE_PLACE font sizes.
 LONGEST_BAR, LONGEST_BAR_NARROW, WIDE_PLACE = 3.4, 2.4, 45.0
-#: Bars of a component: the largest are read beside the points, and all of them in a plot of the loadings.
+#: Largest number of bars of a component; `plot_loadings` draws all of them.
 MOST_BARS = 15
-#: Cost of a line of a block that takes height from the axes.
+#: Cost of a line of a block that reduces the height of the axes.
 LINE_COST = 0.25
 #: Space between the axes and the legend above them, in points.
 LEGEND_SPACE = 2.0
@@ -69,7 +69,7 @@ NOTE_SIDE = 62.0
 #: Space between the frame and the numbers to its left, and between these and the label, in points; height of
 #: the label in font sizes.
 SIDE_NUMBER_GAP, SIDE_LABEL_GAP, LABEL_HEIGHT = 7.0, 4.0, 1.17
-#: An arrangement may be best in a slightly different place if it is worth at most so much less, in points.
+#: An arrangement may be best in a slightly different place if its value is at most this many points lower.
 RIVAL = 20.0
 
 Box = tuple[float, float, float, float]
@@ -87,7 +87,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Where everything stands within a place, in points from its lower left corner.
+    """The positions of axes, blocks and legend within a place, in points from its lower left corner.
 
     Attributes
     ----------
@@ -95,13 +95,13 @@ class Arrangement:
     blocks : list of Place
     legend_columns : int
     legend : (x, y) or None
-        The lower left corner of the legend; None if it stands above the axes.
+        The lower left corner of the legend; None if it is above the axes.
     value : float
-        What the arrangement is worth: points of the side of the axes, minus what the blocks hide.
+        The value of the arrangement: the side of the axes in points, minus the costs of the blocks.
     sentences : list of Sentence
-        Those of the note.
+        The sentences of the note.
     note : list of str
-        The note, in lines.
+        The lines of the note.
     names : list of Placement
         The names within the axes.
     """
@@ -135,15 +135,15 @@ class Margins:
     equal : bool
         Whether both axes have one scale, so that angles or distances can be read.
     blocks_may_go : bool
-        Whether there are no blocks where the arrows name most of the variables that could be named.
+        Whether blocks are left out if the arrows name most of the variables that could be named.
     legend : Legend, optional
     note : Text, optional
         Written below everything, wrapped to the width of the place.
     caption : callable, optional
         Returns the sentences of the note.
     total : str
-        What percentages in the labels of the axes are shares of. If the note does not explain them, the
-        label of the horizontal axis does, where it has room.
+        The total of which the percentages in the axis labels are shares. If the note does not name it, the
+        label of the horizontal axis does, if it has room.
     bar_height : float
         Height in points of a colour bar above the axes; 0 without one.
     filled : float
@@ -210,7 +210,7 @@ class Margins:
         return self.arrangements[key]
 
     def _arranged(self, width: float, height: float) -> Arrangement:
-        """Return the best arrangement: without blocks if hardly more variables are named with them."""
+        """Return the best arrangement, without blocks if hardly more variables are named with them."""
         if self.blocks is None or not self.blocks_may_go:
             return self._settled(width, height, self.blocks)
         bare = self._settled(width, height, None)
@@ -220,7 +220,7 @@ class Margins:
         return bare if _named_variables(bare) >= NAMED_SHARE * _named_variables(full) else full
 
     def _settled(self, width: float, height: float, blocks: tuple[Block, Block] | None) -> Arrangement:
-        """Return the best arrangement with these blocks, above a note that says what is drawn in it."""
+        """Return the best arrangement with these blocks, and with a note that describes it."""
         sentences = self._sentences(self._content(np.array([self.low, self.high]), None))
         axes: Box | None = None
         for _ in range(MOST_CAPTIONS):
@@ -239,7 +239,7 @@ class Margins:
     def _content(
         self, limits: NDArray[np.float64], arrangement: Arrangement | None, one_scale: bool = True
     ) -> Content:
-        """Return what is drawn between these limits; without an arrangement, as if all had room."""
+        """Return what is drawn within these limits; without an arrangement, everything has room."""
         names, places = self.texts.names, []
         if arrangement is not None:
             names, places = [placement.name for placement in arrangement.names], arrangement.blocks
@@ -256,7 +256,7 @@ class Margins:
         )
 
     def _sentences(self, content: Content) -> list[Sentence]:
-        """Return the sentences of the note on what is drawn; none without a note."""
+        """Return the sentences of the note on what is drawn; no sentences without a note."""
         if self.note is None or self.caption is None:
             return []
         return [sentence for sentence in self.caption(content) if sentence.text]
@@ -267,13 +267,13 @@ class Margins:
         return wrapped(text, (width + self._beside()) / HINTED, self.size) if text else []
 
     def _with_note(self, arrangement: Arrangement, width: float, sentences: list[Sentence]) -> Arrangement:
-        """Return an arrangement with other sentences, as many as the lines of its note have room for."""
+        """Return an arrangement with other sentences, as many as fit into the lines of its note."""
         while len(lines := self._wrapped(sentences, width)) > len(arrangement.note):
             sentences = sentences[:-1]
         return replace(arrangement, sentences=sentences, note=lines)
 
     def _key(self, width: float, height: float) -> tuple[float, ...]:
-        """Return what an arrangement depends on."""
+        """Return the sizes on which an arrangement depends."""
         return width, height, self._beside(), self._ticks(), self._title(), float(self._legend() is not None)
 
     def _best_arrangement(
@@ -283,10 +283,10 @@ class Margins:
         blocks: tuple[Block, Block] | None,
         sentences: Sequence[Sentence],
     ) -> Arrangement:
-        """Return the best arrangement above a note of these sentences, of which the last may be left out.
+        """Return the best arrangement with a note of these sentences; the last sentences may be left out.
 
-        The numbers beside the axes have room in its rivals too: a layout engine makes room for those of one
-        arrangement, and another may be best in what is left.
+        The numbers beside the axes have room in nearly equal arrangements, too: a layout engine makes room
+        for the numbers of one arrangement, and another may be best in the remaining place.
         """
         while len(lines := self._wrapped(sentences, width)) > MOST_NOTE_LINES and not sentences[-1].is_key:
             sentences = sentences[:-1]
@@ -302,7 +302,7 @@ class Margins:
     def _options(
         self, width: float, height: float, blocks: tuple[Block, Block] | None, note: float
     ) -> Iterator[Arrangement]:
-        """Yield the arrangements that are tried."""
+        """Yield all arrangements, of which the best is chosen."""
         if blocks is None:
             columns, above = self._above(width)
             axes = (0.0, note + self._ticks(), width, height - above)
@@ -411,7 +411,7 @@ class Margins:
         return Arrangement(axes, places, columns, None, self._value(axes, width, height, first, second))
 
     def _space(self, unit: float, width: float, lines: int, heading: str = "") -> BlockSpace:
-        """Return the space for a block of this width and number of lines, where bars have `unit` points."""
+        """Return the space for a block; a bar for a value of 1 has a length of `unit` points."""
         return BlockSpace(
             unit,
             self.size,
@@ -434,7 +434,7 @@ class Margins:
         return float(np.sqrt((scales * extent).prod())) - COST * width * hidden - MISSING_POINT * missing
 
     def _missing(self, axes: Box, width: float, height: float) -> float:
-        """Return by how many points the sides of the axes are too small for a place of this size."""
+        """Return by how many points both sides of the axes are too small for a place of this size."""
         least_sides = np.maximum(SMALLEST_SHARE * np.array([width, height]), SMALLEST_SIDE)
         return float(np.maximum(least_sides - _sides(axes), 0.0).sum())
 
@@ -444,7 +444,7 @@ class Margins:
         return BLOCK_LINE * self.size
 
     def _lines(self, height: float) -> int:
-        """Return how many lines of a block have room, at least two."""
+        """Return the number of lines of a block that have room, at least two."""
         return max(int(height / self._line()), 2)
 
     def _unit(self, width: float) -> float:
@@ -462,7 +462,7 @@ class Margins:
         return 11.0 + (1.1 * _size(numbers[0]) if numbers else 0.0) + label
 
     def _beside(self) -> float:
-        """Return the width of the numbers and the label to the left of the axes, 0 if it is not known."""
+        """Return the width of the numbers and the label to the left of the axes, 0 if it is unknown."""
         axis = self.ax.yaxis
         if not (axis.get_visible() and self.number_width):
             return 0.0
@@ -470,7 +470,7 @@ class Margins:
         return SIDE_NUMBER_GAP + self.number_width + label
 
     def _width_of_numbers(self, axes: Box) -> float:
-        """Return the width of the numbers to the left of axes in a box, 0 if the user has set them."""
+        """Return the width of the numbers to the left of axes in a box, 0 if the user set ticks or limits."""
         axis, ticks = self.ax.yaxis, self.ax.yaxis.get_major_locator()
         if not self._has_own_limits() or ticks is not self.given_ticks:
             return 0.0
@@ -501,7 +501,7 @@ class Margins:
         return width, height + LEGEND_SPACE
 
     def _above(self, width: float) -> tuple[int, float]:
-        """Return the columns of a legend above the axes, and the height of what stands there."""
+        """Return the columns of a legend above the axes, and the height of everything above the axes."""
         legend = self._legend()
         if legend is None:
             return 1, self.bar_height
@@ -537,7 +537,7 @@ class Margins:
         self._keep_room_for_numbers(*at(left, top))
 
     def _write(self, arrangement: Arrangement, width: float) -> None:
-        """Write the note and the names within the axes, as they are with limits that the user has set."""
+        """Write the note and the names within the axes, for the current limits if the user has set limits."""
         if not self._has_own_limits():
             limits = self._current_limits()
             arrangement = replace(arrangement, names=self.texts.placed_in(_view(arrangement.axes, limits)))
@@ -548,9 +548,9 @@ class Margins:
             self.note.set_text("\n".join(arrangement.note))
 
     def _fit_labels(self, arrangement: Arrangement) -> None:
-        """Write the name of a component without its share, or shortened, where its axis is too short.
+        """Shorten the label of each axis to its length: without the share, then with a shortened name.
 
-        Labels that the user has changed are left as they are.
+        Labels that the user has changed are kept.
         """
         axes = arrangement.axes
         for i, axis in enumerate((self.ax.xaxis, self.ax.yaxis)):
@@ -565,7 +565,7 @@ class Margins:
                 axis.label.set_text(self.labels_written[i])
 
     def _keep_room_for_numbers(self, x: float, y: float) -> None:
-        """Keep the room of the widest numbers, and their label, to the left of the corner (x, y)."""
+        """Reserve room for the widest numbers, and their label, to the left of the corner (x, y)."""
         edge = x - self._beside() * figure_of(self.ax).dpi / 72.0
         self.numbers.box = Bbox.from_extents(edge, y - 1.0, x, y) if edge < x else Bbox.null()
 
@@ -577,9 +577,9 @@ class Margins:
         return np.array_equal(self._current_limits(), self.limits)
 
     def _extra(self, axes: Box) -> NDArray[np.float64]:
-        """Return by how much the limits are extended on each side for one scale of both axes.
+        """Return by how much the limits of each axis are extended on both sides for one scale.
 
-        Zero if one scale would leave most of the axes empty.
+        The result is zero if one scale would leave most of the axes empty.
         """
         size = np.maximum(_sides(axes), 1.0)
         extent = self.high - self.low
@@ -598,7 +598,7 @@ class Margins:
 
 
 class Room(Artist):
-    """A box in pixels, of which nothing is seen, for which layout engines make room."""
+    """An invisible box in pixels for which layout engines make room."""
 
     def __init__(self, ax: Axes) -> None:
         super().__init__()
@@ -622,7 +622,7 @@ def _sides(axes: Box) -> NDArray[np.float64]:
 
 
 def _named_variables(arrangement: Arrangement) -> int:
-    """Return how many variables have a name at their arrow or in a block."""
+    """Return the number of variables with a name at their arrow or in a block."""
     variables = {placement.name.variable for placement in arrangement.names if placement.name.at_tip}
     rows = (row.variable for place in arrangement.blocks for row in place.layout.rows)
     return len(variables.union(rows))
@@ -640,9 +640,9 @@ def _size(text: Text) -> float:
 
 
 def _set_columns(legend: Legend, columns: int, entries: list[tuple[Any, str]]) -> None:
-    """Change the number of columns of a legend; its entries then follow each other row by row.
+    """Change the number of columns of a legend, and order its entries by row.
 
-    Matplotlib has no public way once a legend is made, and fills column by column.
+    Matplotlib has no public function for an existing legend, and fills legends by column.
     """
     if columns != legend._ncols:  # type: ignore[attr-defined]
         legend._ncols = columns  # type: ignore[attr-defined]
