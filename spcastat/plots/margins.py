@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 #: Shares of the width beside the axes, and of the height below them, that are tried for blocks.
 BESIDE_SHARES, BELOW_SHARES = (0.30, 0.38, 0.46), (0.16, 0.22, 0.30, 0.34, 0.38, 0.46)
-#: Share of the height for a block in columns below the axes if the other one is beside them.
-CORNER_SHARE = 0.30
 #: Space between the axes and a block, in points, and between two blocks, in lines.
 SPACE, BLOCK_GAP = 9.0, 0.5
 #: Each side of the axes should have at least this many points, and this share of the side of the place.
@@ -60,8 +58,6 @@ ELONGATION = 1.5
 LONGEST_BAR, LONGEST_BAR_NARROW, WIDE_PLACE = 3.4, 2.4, 45.0
 #: Largest number of bars of a component; `plot_loadings` draws all of them.
 MOST_BARS = 15
-#: Cost of a line of a block that reduces the height of the axes.
-LINE_COST = 0.25
 #: Space between the axes and the legend above them, in points.
 LEGEND_SPACE = 2.0
 #: Sentences of a note are left out until both sides of the axes have this many points.
@@ -309,31 +305,9 @@ class Margins:
             yield Arrangement(axes, [], columns, None, 0.0)
             return
         for share in BESIDE_SHARES:
-            yield self._corner(blocks, width, height, share, note)
             yield self._column(blocks, width, height, share, note)
         for share in BELOW_SHARES:
             yield self._under(blocks, width, height, share, note)
-
-    def _corner(
-        self, blocks: tuple[Block, Block], width: float, height: float, share: float, note: float
-    ) -> Arrangement:
-        """One component below the axes, the other to their right, and the legend below that or above."""
-        below, beside = blocks
-        unit, room = self._unit(width), share * width - SPACE
-
-        def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
-            lines = self._lines(CORNER_SHARE * height) + 1
-            space = self._space(unit, width + self._beside(), lines, self.headings[0])
-            space = replace(space, columns=4, line_cost=LINE_COST)
-            first = space.lay_out(below.rows, with_values)
-            lines = self._lines(height - note - first.height - 0.3 * SPACE - self._ticks())
-            space = self._space(unit, room, lines, self.headings[1])
-            return first, space.lay_out(beside.rows, with_values)
-
-        first, second = _alike(laid_out)
-        bottom = note + first.height + 0.3 * SPACE + self._ticks()
-        places = [Place(below, first, -self._beside(), note + first.height)]
-        return self._with_blocks_beside([(beside, second)], width, height, room, bottom, bottom, places)
 
     def _column(
         self, blocks: tuple[Block, Block], width: float, height: float, share: float, note: float
@@ -353,36 +327,20 @@ class Margins:
             lower_block = block_layout(1, lines - round(upper_block.height / self._line()))
             return block_layout(0, lines - round(lower_block.height / self._line())), lower_block
 
-        parts = list(zip(blocks, _alike(laid_out), strict=True))
-        return self._with_blocks_beside(parts, width, height, room, note + self._ticks(), note, [])
-
-    def _with_blocks_beside(
-        self,
-        parts: Sequence[tuple[Block, BlockLayout]],
-        width: float,
-        height: float,
-        room: float,
-        bottom: float,
-        floor: float,
-        places: list[Place],
-    ) -> Arrangement:
-        """Add blocks in a `room` to the right of the axes, with the legend below them or above the axes.
-
-        `bottom` is that of the axes, `floor` that of what stands beside them.
-        """
-        gap = BLOCK_GAP * self._line()
-        depth = sum(layout.height + gap for _, layout in parts) - gap
+        upper, lower = _alike(laid_out)
+        depth = upper.height + gap + lower.height
         legend_width, legend_height = self._legend_size(1)
-        has_room = legend_width <= room and legend_height + self._line() <= height - floor - depth
+        has_room = legend_width <= room and legend_height + self._line() <= height - note - depth
         columns, above = (1, self.bar_height) if has_room else self._above(width)
-        edge, top = max(*(layout.width for _, layout in parts), legend_width * has_room), height - above
-        y = top
-        for block, layout in parts:
-            places.append(Place(block, layout, width - edge, y))
-            y -= layout.height + gap
-        axes = (0.0, bottom, width - edge - SPACE, top)
-        corner = width - edge - 2.0, min(bottom, top - depth - self._line() - legend_height)
-        value = self._value(axes, width, height, *(place.layout for place in places))
+        left = width - max(upper.width, lower.width, legend_width * has_room)
+        bottom, top = note + self._ticks(), height - above
+        places = [
+            Place(blocks[0], upper, left, top),
+            Place(blocks[1], lower, left, top - upper.height - gap),
+        ]
+        axes = (0.0, bottom, left - SPACE, top)
+        corner = left - 2.0, min(bottom, top - depth - self._line() - legend_height)
+        value = self._value(axes, width, height, upper, lower)
         return Arrangement(axes, places, columns, corner if has_room else None, value)
 
     def _under(
