@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 MAX_ARROWS = 12
 #: Room for names beside the circle, as a share of its width, split between the sides like the arrows.
 SIDE_ROOM = 0.4
-#: Largest number of characters of a name at the tip of an arrow.
-TIP_NAME = 24
+#: Largest number of characters of a name at the tip of an arrow, and of one without room for so many.
+TIP_NAME, SHORT_TIP_NAME = 24, 13
 
 
 # --- the table of variables -----------------------------------------------------------------------
@@ -166,12 +166,17 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
     ones.
     """
     colours = colours_of_arrows(ax, arrows, 0.62)
-    labels = short_names(list(arrows.index), TIP_NAME, arrows["position"].tolist())
+    labels, short_labels = (
+        short_names(list(arrows.index), limit, arrows["position"].tolist())
+        for limit in (TIP_NAME, SHORT_TIP_NAME)
+    )
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
     drawn_first = -arrows["length"].to_numpy(), ~arrows["nonzero"].to_numpy(dtype=bool)
     for i in np.lexsort((*drawn_first, ~arrows["supplementary"].to_numpy(dtype=bool))):
         style: dict[str, Any] = {"at_tip": True, "leader": True, "most_covered": TIP_COVER}
-        names.add(tips[i], labels[i], colours[i], variable=int(arrows["position"].iloc[i]), **style)
+        short_text = short_labels[i] if short_labels[i] != labels[i] else ""
+        options = {"variable": int(arrows["position"].iloc[i]), "short_text": short_text}
+        names.add(tips[i], labels[i], colours[i], **options, **style)
 
 
 def draw_bars(

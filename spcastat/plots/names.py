@@ -88,7 +88,8 @@ class Name:
     of a row; the name then hides the middle of no point and is nearest to its own point. `most_covered`: the
     largest number of points that the name may cover. `radius`: the radius of a large mark at the position,
     in points. `leader`: whether a name without room beside its position may be at the end of a leader line.
-    `edge_text`: the text if the position is outside the axes. `counted`: whether the caption counts the name
+    `edge_text`: the text if the position is outside the axes. `short_text`: the text if there is no room for
+    `text`, "" to leave the name out. `counted`: whether the caption counts the name
     among the written names of rows. `variable`: the position in the data of the variable of an arrow.
     """
 
@@ -102,6 +103,7 @@ class Name:
     weight: str = "normal"
     radius: float = 0.0
     edge_text: str = ""
+    short_text: str = ""
     counted: bool = False
     variable: int | None = None
 
@@ -172,8 +174,10 @@ class Names(Artist):
     def placed_in(self, view: View) -> list[Placement]:
         """Return the placements of the names that have room in axes with this view."""
         scene = _Scene(self, view)
-        for name in self.names:
-            scene.place(name)
+        left_out = [name for name in self.names if not scene.place(name)]
+        for name in left_out:
+            if name.short_text:
+                scene.place(replace(name, text=name.short_text))
         return scene.placements
 
     def draw(self, renderer: Any) -> None:
@@ -288,17 +292,17 @@ class _Scene:
             along.append(self.origin + steps[:, None] * shaft)
         return np.vstack(along)
 
-    def place(self, name: Name) -> None:
-        """Write a name in its best free spot, or in a spot that other names can leave, or leave it out.
+    def place(self, name: Name) -> bool:
+        """Write a name in its best free spot, or in a spot that other names can leave; return whether it is.
 
         The name of a position outside the axes is written without `edge_text` if there is no room for it.
         """
         if bool(self.view.is_outside(name.position[None]).any()):
             anchor, name = self.view.edge(name.position[None])[0], replace(name, radius=MARK / 2.0)
-            if not (name.edge_text and self._place_at(replace(name, text=name.edge_text), anchor)):
-                self._place_at(name, anchor)
-        else:
-            self._place_at(name, self._of(name.position[None])[0])
+            if name.edge_text and self._place_at(replace(name, text=name.edge_text), anchor):
+                return True
+            return self._place_at(name, anchor)
+        return self._place_at(name, self._of(name.position[None])[0])
 
     def _place_at(self, name: Name, anchor: NDArray[np.float64]) -> bool:
         """Write a name beside an anchor, and return whether it has room there."""

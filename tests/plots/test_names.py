@@ -271,6 +271,17 @@ def test_means_of_groups_in_a_dense_cloud_are_named_and_counted(loadings):
     assert f"Large marks: group means ({len(named)} of 4 named; " in note_of(ax) or len(named) == 4
 
 
+@pytest.mark.parametrize(("width", "text"), [(3.0, "a name of medium length"), (1.2, "a name…")])
+def test_a_name_without_room_is_written_in_its_short_form(width, text):
+    ax = plt.figure(figsize=(width, 1.2)).add_axes((0.0, 0.0, 1.0, 1.0))
+    ax.set(xlim=(-1, 1), ylim=(-1, 1))
+    names = Names(ax, 7.5, np.empty((0, 2)))
+    names.add((0.0, 0.0), "a name of medium length", "black", short_text="a name…")
+    names.add((0.0, 0.5), "a name that is longer than the axes are wide, in both sizes", "black")
+    ax.figure.canvas.draw()
+    assert [name.text for name in names.written] == [text]
+
+
 #: Wordings of items, and names with underscores, that are too long for a line beside the axes.
 LONG_NAMES = {
     "items": [f"Q{i}: I often worry about small matters in {place}" for i, place in enumerate("ABCDEFGH", 1)],
