@@ -525,7 +525,8 @@ def share_words(shares: pd.Series, measure: str = "") -> str:
 
 def full_sentence_on_shares(shares: pd.Series, measure: str = "") -> str:
     """Return the sentence of a caption on what percentages are; `measure` is as in `sentence_on_shares`."""
-    return f"Percentages are shares of the {total_of(shares)}{SHARE_CLAUSES.get(_measure_of(shares, measure), '')}."
+    clause = SHARE_CLAUSES.get(_measure_of(shares, measure), "")
+    return f"Percentages are shares of the {total_of(shares)}{clause}."
 
 
 def _measure_of(shares: pd.Series, measure: str) -> str:
