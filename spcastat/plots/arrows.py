@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.patches import Circle
 from numpy.typing import NDArray
 
 from spcastat.arguments import explained, listed, whole_number
@@ -263,8 +264,6 @@ def plot_correlations(
     ax = drawing.axes_for(ax, 6.2, 5.6)
     size = drawing.name_size()
     drawing.label_components(ax, (x_name, y_name), size)
-    from matplotlib.patches import Circle
-
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_ticks([-1.0, -0.5, 0.0, 0.5, 1.0], ["−1", "", "0", "", "1"])
     ax.add_patch(Circle((0, 0), 1.0, fill=False, edgecolor=shade(ax, 0.45), linewidth=line(0.9), zorder=1))
@@ -287,10 +286,10 @@ def plot_correlations(
         size,
         (-reach - room[0], reach + room[1]),
         True,
+        caption,
+        drawing.total_of(shares),
         blocks_may_go=True,
         note=drawing.note_below(ax, size),
-        caption=caption,
-        total="" if shares is None else drawing.total_of(shares),
         filled=0.0,
     )
     return ax

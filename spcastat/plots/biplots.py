@@ -179,11 +179,11 @@ def biplot(
         size,
         (frame.low, frame.high),
         scale < 1 or len(data.arrows) > 0,
+        partial(caption_of_biplot, data, extra_caption),
+        drawing.total_of(shares),
         blocks_may_go=data.blocks_optional,
         legend=legend,
         note=drawing.note_below(ax, size) if note else None,
-        caption=partial(caption_of_biplot, data, extra_caption),
-        total="" if shares is None else drawing.total_of(shares),
         bar_height=bar_height,
     )
     return ax

@@ -84,7 +84,7 @@ class View:
 
     @classmethod
     def between(cls, start: Array, end: Array, size: Array) -> View:
-        """Return the view of axes with linear scales; `start` is the lower left corner, `end` the upper right."""
+        """Return the view of axes with linear scales from one corner, `start`, to the opposite one, `end`."""
         low, high = np.minimum(start, end), np.maximum(start, end)
         return cls(size, low, high, lambda xy: np.asarray((xy - start) / (end - start) * size))
 
@@ -94,7 +94,8 @@ class View:
         box, points = ax.get_window_extent(), 72.0 / figure_of(ax).dpi
         transform = ax.transData.transform
         size = points * np.array([box.width, box.height])
-        return cls(size, *limits_of(ax), lambda xy: np.asarray(points * (transform(xy) - box.p0)))
+        limits = np.sort([ax.get_xlim(), ax.get_ylim()], axis=1)
+        return cls(size, limits[:, 0], limits[:, 1], lambda xy: np.asarray(points * (transform(xy) - box.p0)))
 
     def is_outside(self, xy: Array) -> NDArray[np.bool_]:
         """Return which points are outside the limits; see `rows_outside`."""
@@ -150,12 +151,6 @@ class EdgeMarks(Artist):
             turn = float(np.degrees(np.arctan2(*(row - mark)[::-1]))) - 90.0
             style: dict[str, Any] = {"marker": (3, 0, turn), "markersize": MARK, "markeredgewidth": 0}
             pixel_line(ax, *mark[:, None], color=self.colour, **style).draw(renderer)
-
-
-def limits_of(ax: Any) -> tuple[Array, Array]:
-    """Return the smallest and the largest x and y of the axes."""
-    limits = np.sort([ax.get_xlim(), ax.get_ylim()], axis=1)
-    return limits[:, 0], limits[:, 1]
 
 
 def rows_outside(xy: Array, low: Array, high: Array) -> NDArray[np.bool_]:

@@ -130,16 +130,16 @@ class Margins:
         Smallest and largest x and y to show, two arrays of shape (2,).
     equal : bool
         Whether both axes have one scale, so that angles or distances can be read.
+    caption : callable
+        Returns the sentences of the note.
+    total : str
+        The total of which the percentages in the axis labels are shares. If the note does not name it, the
+        label of the horizontal axis does, if it has room.
     blocks_may_go : bool
         Whether blocks are left out if the arrows name most of the variables that could be named.
     legend : Legend, optional
     note : Text, optional
         Written below everything, wrapped to the width of the place.
-    caption : callable, optional
-        Returns the sentences of the note.
-    total : str
-        The total of which the percentages in the axis labels are shares. If the note does not name it, the
-        label of the horizontal axis does, if it has room.
     bar_height : float
         Height in points of a colour bar above the axes; 0 without one.
     filled : float
@@ -156,13 +156,13 @@ class Margins:
         size: float,
         limits: tuple[NDArray[np.float64], NDArray[np.float64]],
         equal: bool,
+        caption: Caption,
+        total: str,
         blocks_may_go: bool = False,
         legend: Legend | None = None,
         note: Text | None = None,
-        caption: Caption | None = None,
         bar_height: float = 0.0,
         filled: float = FILLED,
-        total: str = "",
     ) -> None:
         self.ax, self.texts, self.blocks, self.headings, self.size = ax, texts, blocks, headings, size
         self.low, self.high = limits
@@ -253,7 +253,7 @@ class Margins:
 
     def _sentences(self, content: Content) -> list[Sentence]:
         """Return the sentences of the note on what is drawn; no sentences without a note."""
-        if self.note is None or self.caption is None:
+        if self.note is None:
             return []
         return [sentence for sentence in self.caption(content) if sentence.text]
 
@@ -516,7 +516,7 @@ class Margins:
                 room, size = (axes[2 + i] - axes[i]) / HINTED, _size(axis.label)
                 labels = [self.labels[i], *labels_for([self.headings[i]], [room], size, 1, self.headings)]
                 is_explained = any(sentence.on_shares for sentence in arrangement.sentences)
-                if axis is self.ax.xaxis and self.total and not is_explained:
+                if axis is self.ax.xaxis and not is_explained:
                     labels.insert(0, re.sub(r" %\)$", f" % of the {self.total})", self.labels[i]))
                 fitting = (label for label in labels if width_of(label, size) <= room)
                 self.labels_written[i] = next(fitting, labels[-1])
