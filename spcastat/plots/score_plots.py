@@ -223,9 +223,9 @@ BAR_HEIGHT, BAR_SPACE, BAR_TITLE, BAR_GAP = 0.7, 2.6, 1.5, 2.5
 
 def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float) -> float:
     """Draw a horizontal colour bar above the axes, and return the height in points that it needs."""
+    axes: Any = ax.transAxes
     points_above = Affine2D().scale(1.0 / 72.0) + drawing.figure_of(ax).dpi_scale_trans
-    points_above += ScaledTranslation(0.0, 1.0, ax.transAxes)
-    place = blended_transform_factory(ax.transAxes, points_above)
+    place = blended_transform_factory(axes, points_above + ScaledTranslation(0.0, 1.0, axes))
     bar_axes = ax.inset_axes((0.0, BAR_GAP, 1.0, BAR_HEIGHT * size), transform=place)
     look = {"orientation": "horizontal", "ticklocation": "top", "format": TickNumbers()}
     drawing.draw_colour_bar(bar_axes, artist, title, size, **look)
@@ -319,7 +319,7 @@ CENTROID = 110.0
 def draw_centroid(ax: Axes, centre: np.ndarray, colour: Any, marker: str) -> None:
     """Draw a large marker with an edge in the colour of the background."""
     look: dict[str, Any] = {"color": [colour], "edgecolors": [tuple(paper(ax))], "linewidths": line(1.4)}
-    ax.scatter(*centre, s=area(CENTROID), marker=marker, zorder=5, gid="centroid", **look)
+    ax.scatter(centre[0], centre[1], s=area(CENTROID), marker=marker, zorder=5, gid="centroid", **look)
 
 
 # --- labels ---------------------------------------------------------------------------------------
