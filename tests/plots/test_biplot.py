@@ -733,7 +733,7 @@ def test_rings_leave_the_points_visible(count):
     assert 1.5 <= space <= 2.5 if count <= 20 else 0.3 <= space <= 1.0
     assert (rings.get_edgecolors()[0, :3].mean() < 0.1) == (count <= 20)
     ax.figure.canvas.draw()
-    assert f"Rings: {count} rows, cells > 5 sd replaced." in note_of(ax)
+    assert f"Rings: {count:,} rows, cells > 5 sd replaced." in note_of(ax)
 
 
 @pytest.mark.parametrize("kind", ["plain", "groups", "correlations"])
