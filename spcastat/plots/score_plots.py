@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 #: The height of the name of a limit, in font sizes.
 LIMIT_NAME = 1.6
-#: The largest share of an axis that lies beyond a limit only because a name needs the room.
+#: The largest share of the length of an axis that is added to make room for a name.
 LARGEST_ROOM = 0.4
-#: The least area of the mark of a named row, in squared points.
+#: The smallest area of the mark of a named row, in squared points.
 NAMED_AREA = 14.0
 #: Largest number of groups: more could not be distinguished.
 MOST_GROUPS = 20
@@ -91,14 +91,14 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     """Return the group of every row as a categorical, with categories in their order and without empty ones.
 
     A Series, or a DataFrame of one column, is matched by its labels, which must contain all of `index`; if it
-    has the default labels 0, 1, ... and the rows have others, it is matched by position. Anything else must
-    have one value for each row, in order.
+    has the default labels 0, 1, ... and the rows have other labels, it is matched by position. Other types
+    must have one value for each row, in order.
 
     Raises
     ------
     ShapeError
-        If the numbers of values and of rows differ, a Series lacks the labels of some rows, or a DataFrame
-        has several columns.
+        If the number of values differs from the number of rows, a Series lacks the labels of some rows, or a
+        DataFrame has several columns.
     OptionError
         If there are more than 20 groups.
     """
@@ -133,7 +133,7 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
 
 
 def _categorical(values: Any, groups: Any) -> pd.Categorical:
-    """Return values as a categorical; `groups`, as given, are named if they cannot be distinguished."""
+    """Return values as a categorical; an error quotes `groups` if their values cannot be distinguished."""
     if isinstance(values, pd.Categorical):
         return values
     try:
@@ -173,7 +173,7 @@ def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
 
 
 def scatter_groups(ax: Axes, xy: Any, kinds: Sequence[Group], **style: Any) -> PathCollection:
-    """Draw the points of groups with their colours and markers, mixed, so that no group hides another.
+    """Draw the points of all groups in mixed order, so that no group hides another.
 
     `style` may have one "s" and one "alpha" for all points, or one for each.
     """
@@ -197,7 +197,7 @@ def scatter_groups(ax: Axes, xy: Any, kinds: Sequence[Group], **style: Any) -> P
 
 
 def open_points(ax: Axes, xy: np.ndarray, group: Group, style: dict[str, Any]) -> PathCollection:
-    """Draw the points of rows that the fit leaves out, open and not faint."""
+    """Draw the points of rows that the fit leaves out as opaque open marks."""
     marker = "o" if group.marker == "." else group.marker
     colours = {"facecolors": "none", "edgecolors": [group.colour], "alpha": 1.0}
     options: dict[str, Any] = {**style, **colours, "marker": marker, "linewidths": line(1.0)}
@@ -207,7 +207,7 @@ def open_points(ax: Axes, xy: np.ndarray, group: Group, style: dict[str, Any]) -
 def scatter_numbers(
     ax: Axes, xy: np.ndarray, numbers: np.ndarray, *, palette: Any = None, **style: Any
 ) -> PathCollection:
-    """Draw the points in the colours of their numbers, grey without a number; return the coloured ones."""
+    """Draw points in the colours of their numbers, or grey without a number; return the coloured points."""
     finite = np.isfinite(numbers)
     if not finite.all():
         ax.scatter(*xy[~finite].T, color=[shade(ax, 0.45)], marker=".", linewidths=0, **style)
@@ -232,16 +232,16 @@ def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float)
     return BAR_GAP + (BAR_SPACE + BAR_TITLE * bool(title)) * size
 
 
-#: The smallest points of groups, as a share of the largest, and how opaque they are at least: colours of
-#: smaller and more transparent ones cannot be told apart.
+#: The smallest size of points of groups, as a share of the largest size, and their lowest opacity: colours of
+#: smaller or more transparent points cannot be distinguished.
 SMALLEST_OF_GROUP, LEAST_OPAQUE = 0.4, 0.7
 
 
 def dots(n: int, size: float = 22.0, share: float = 1.0, groups: int = 1) -> dict[str, Any]:
     """Return the style of n points: smaller and more transparent for larger n, rasterised beyond 5,000.
 
-    In axes of a `share` below 1 of the usual area, points are as those of so many times more rows. Points of
-    several groups stay so large and opaque that their colours can be told apart.
+    In axes with a `share` of the usual area, points look as those of n / `share` rows in usual axes. Points
+    of several groups remain large and opaque enough for their colours to be distinguished.
     """
     rarity = 200 * min(share, 1.0) / max(n, 1)
     lowest = min(share, 1.0) ** 0.4
@@ -259,9 +259,9 @@ def dots(n: int, size: float = 22.0, share: float = 1.0, groups: int = 1) -> dic
 def outline_of(xy: np.ndarray, kind: str, level: float) -> np.ndarray | None:
     """Return the vertices of an outline around points, (m, 2); None if the points lie on a line.
 
-    "normal": the ellipse with probability `level` under the normal distribution with the mean and covariance
-    matrix of the points. "t": the same for a bivariate t distribution with 5 degrees of freedom, fitted by
-    maximum likelihood, which is robust to outliers. "hull": the convex hull.
+    "normal" is the ellipse with probability `level` under the normal distribution with the mean and
+    covariance matrix of the points. "t" is the ellipse for a bivariate t distribution with 5 degrees of
+    freedom, fitted by maximum likelihood, which is robust to outliers. "hull" is the convex hull.
     """
     xy = xy[np.isfinite(xy).all(axis=1)]
     if len(xy) < 3 or np.linalg.matrix_rank(xy - xy.mean(axis=0)) < 2:
@@ -285,7 +285,8 @@ def outline_of(xy: np.ndarray, kind: str, level: float) -> np.ndarray | None:
 def fit_t(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Fit the centre and scatter of a bivariate t distribution by ML (Kent, Tyler and Vardi 1994).
 
-    By iterative reweighting: a point has the weight (FREEDOM + 2) / (FREEDOM + its squared distance).
+    The algorithm is iterative reweighting: a point has the weight (FREEDOM + 2) / (FREEDOM + its squared
+    distance).
     """
     centre, scatter = xy.mean(axis=0), np.cov(xy.T)
     for _ in range(200):
@@ -304,7 +305,7 @@ def fit_t(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_outline(ax: Axes, corners: np.ndarray, colour: Any) -> None:
-    """Draw a polygon, faintly filled."""
+    """Draw a polygon with a faint fill."""
     from matplotlib.patches import Polygon
 
     style: dict[str, Any] = {"closed": True, "zorder": 1.5}
@@ -338,7 +339,7 @@ def row_names(index: pd.Index, limit: int = ROW_NAME_WIDTH) -> list[str]:
     return short_names(list(index), limit)
 
 
-#: How many rows are named by default, if they have names.
+#: Number of rows that are named by default, if they have names.
 ROWS_NAMED = 3
 
 
@@ -348,9 +349,9 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     Parameters
     ----------
     labels : int, bool, sequence, Series or None
-        How many of the rows farthest from the centre to name; True for all; one name for each row; or a
-        Series with names of some rows. None: the three farthest if the index has names, that is, different
-        texts.
+        The number of rows to name, those farthest from the centre; True for all rows; one name for each row;
+        or a Series with names of some rows. None names the three farthest rows if the index has names, that
+        is, different texts.
     index : Index of length n
     distance : ndarray of shape (n,)
         Distance of each row from the centre.
@@ -358,8 +359,8 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     Raises
     ------
     OptionError, ShapeError
-        For other values, for a number of names other than that of the rows, and for a Series without labels
-        of the rows.
+        If the value is of another kind, the number of names differs from the number of rows, or a Series has
+        no label of a row.
     """
     n = len(index)
     if labels is None:
@@ -487,7 +488,7 @@ def plot_diagnostics(
 
 @dataclass(frozen=True)
 class RowCounts:
-    """How many rows a plot of diagnostics has, and how many are beyond a limit.
+    """Numbers of rows in a plot of diagnostics, and of rows beyond a limit.
 
     Attributes
     ----------
@@ -495,11 +496,11 @@ class RowCounts:
     all_named : bool
         Whether all rows are named if there is room, not only those beyond a limit.
     limit_count : int
-        How many of the two limits are drawn.
+        The number of limits that are drawn, at most two.
     level : float
-        Their level, NaN if it is unknown.
+        The level of the limits, NaN if it is unknown.
     rows, limit_rows : str
-        Which rows are drawn, and of which rows the limits are.
+        Descriptions of the rows that are drawn, and of the rows to which the limits apply.
     """
 
     total: int
@@ -512,7 +513,7 @@ class RowCounts:
 
     @classmethod
     def of(cls, points: pd.DataFrame, limits: pd.Series, rows: str) -> RowCounts:
-        """Return the counts of points as `plot_diagnostics_data` returns them."""
+        """Return the counts for the points of `plot_diagnostics_data`."""
         return cls(
             len(points),
             int((points["beyond"] != "").sum()),
@@ -524,7 +525,7 @@ class RowCounts:
         )
 
     def sentences(self, named_count: int) -> list[str]:
-        """Return the sentences of the note on the dashed lines and the rows beyond them; none without lines.
+        """Return the sentences of the note on the dashed lines, if there are any, and the rows beyond them.
 
         `named_count` is the number of names in the plot.
         """
@@ -545,10 +546,10 @@ class RowCounts:
 
 
 class CountedNames(Names):
-    """Names of rows, and a note that says how many there are if some rows beyond a limit have none."""
+    """Names of rows, with a note that counts them if some rows beyond a limit have no name."""
 
     def write_caption(self, counts: RowCounts, *sentences: str) -> None:
-        """Write the note, with room for its longest text, after the names were added."""
+        """Write the note, with room for its longest text; call this after all names are added."""
         ax: Any = self.axes
         self.counts, self.sentences = counts, sentences
         self.caption = drawing.write_note(ax, self._caption(len(self.names)))
@@ -563,7 +564,7 @@ class CountedNames(Names):
             self.caption.set_text(drawing.note_text(ax, self._caption(len(self.written))))
 
     def _caption(self, named_count: int) -> list[str]:
-        """Return the sentences of the note if so many rows are named."""
+        """Return the sentences of the note if `named_count` rows are named."""
         axes_in_words = "T²: distance within the components. Q: squared residual."
         return [axes_in_words, *self.counts.sentences(named_count), *self.sentences]
 
@@ -574,8 +575,8 @@ def plot_diagnostics_data(
 ) -> pd.DataFrame:
     """Return the points that `plot_diagnostics` draws, n x 4 or n x 5.
 
-    "T2" and "Q" of each row, whether it lies "beyond" a limit ("", "T2", "Q" or "both"), whether it is
-    "labelled", and its "group" if groups were given.
+    The columns are "T2" and "Q" of each row, the limits that the row is "beyond" ("", "T2", "Q" or "both"),
+    whether the row is "labelled", and its "group" if groups were given.
     """
     labels = whole_number("labels", labels, 0)
     if not isinstance(limits, pd.Series):
@@ -621,7 +622,7 @@ def _scales(ax: Axes, xy: np.ndarray, limits: pd.Series) -> None:
 
 
 def _make_room(ax: Axes, limits: pd.Series, names: Names) -> None:
-    """Move the ends of the axes so that each row beyond a limit has room for its name, if not before it."""
+    """Extend the axes so that each row between a limit and the end of an axis has room for its name."""
     drawing.run_layout(ax)
     spaces = 2.0 * HALO + np.array([NAMED_AREA**0.5, NAME_HEIGHT * names.size])
     for axis, name, i in ((ax.xaxis, "T2", 0), (ax.yaxis, "Q", 1)):
@@ -637,7 +638,7 @@ def _make_room(ax: Axes, limits: pd.Series, names: Names) -> None:
 
 
 def _level(limits: pd.Series) -> float:
-    """Return the level of limits, their name; NaN if it is none."""
+    """Return the level of limits, which is the name of the Series; NaN if the name is not a number."""
     try:
         return float(limits.name)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -645,12 +646,12 @@ def _level(limits: pd.Series) -> float:
 
 
 def level_text(level: float) -> str:
-    """Return a level as "95 %"."""
+    """Return a level as a percentage, such as "95 %"."""
     return f"{100 * level:g} %"
 
 
 def _limit_lines(ax: Axes, limits: pd.Series) -> None:
-    """Draw the limits that are known, and write their level, such as "95 %", at their ends, outside."""
+    """Draw the finite limits, and write their level, such as "95 %", outside the axes at their ends."""
     grey = shade(ax, 0.7)
     style: dict[str, Any] = {"color": grey, "linewidth": line(0.9), "linestyle": (0, (5, 3)), "zorder": 1.5}
     text: dict[str, Any] = {"fontsize": drawing.name_size(), "color": grey}
