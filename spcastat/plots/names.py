@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 #: Directions from a point to its name that are tried, and angles between an arrow and its name, in radians.
 NAME_DIRECTIONS = np.arange(8) * np.pi / 4
 ARROW_TURNS = np.array([0.0, *(turn * side for turn in (0.4, 0.8, 1.2, 1.6, 2.0) for side in (1.0, -1.0))])
-#: Directions for names of rows, in half widths and half heights of a name: beside, above and below the point.
-ROW_DIRECTIONS = np.array(
-    [
-        *((1.0, 0.0), (0.8, 1.0), (0.0, 1.0), (-0.8, 1.0)),
-        *((-1.0, 0.0), (-0.8, -1.0), (0.0, -1.0), (0.8, -1.0)),
-        *((0.4, 1.0), (-0.4, 1.0), (-0.4, -1.0), (0.4, -1.0)),
-    ]
-)
 #: Distances from a point to its name that are tried, in points.
 DISTANCES = (2.5, 6.0)
 #: Lengths of leader lines, in font sizes, for names without room beside their position, and the angles
@@ -358,7 +350,7 @@ class _Scene:
     def _spots_beside(self, name: Name, anchor: NDArray[np.float64]) -> _Spots:
         """Return the spots of a name beside its position, where it is clear to what it belongs."""
         angles = self._outwards(anchor) + ARROW_TURNS if name.at_tip else NAME_DIRECTIONS
-        directions = ROW_DIRECTIONS if name.of_row else _directions(angles)
+        directions = _directions(angles)
         half = self._half(name)
         ranks, distances = _pairs(np.arange(len(directions)), DISTANCES)
         towards = directions[ranks.astype(int)]
@@ -379,9 +371,7 @@ class _Scene:
         inwards = np.pi * bool(name.edge_text)  # from the edge of the axes
         towards = _directions(self._outwards(anchor) + inwards + turns)
         ends = anchor + (name.radius + lengths[:, None]) * towards
-        is_beside = (
-            np.abs(towards[:, :1]) > BESIDE
-        )  # the line ends at a side of the name, or above or below it
+        is_beside = np.abs(towards[:, :1]) > BESIDE  # the line ends beside the name, not above or below it
         half = self._half(name)
         middles = ends + half * np.where(is_beside, [1.0, 0.0], [0.0, 1.0]) * np.sign(towards)
         starts = anchor + (name.radius + LEADER_GAP) * towards
@@ -476,9 +466,7 @@ def _along(lines: NDArray[np.float64]) -> NDArray[np.float64]:
 def _enter(lines: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which lines pass through the box of their row."""
     with np.errstate(divide="ignore", invalid="ignore"):  # lines along an axis, and places without a line
-        shares = (boxes - lines[:, :1]) / (
-            lines[:, 1:] - lines[:, :1]
-        )  # of the line, at the sides of the box
+        shares = (boxes - lines[:, :1]) / (lines[:, 1:] - lines[:, :1])  # of each line, at sides of its box
         entry, end = shares.min(axis=1).max(axis=1), shares.max(axis=1).min(axis=1)
         return np.asarray((entry < end) & (entry < 1.0) & (end > 0.0))
 
