@@ -47,8 +47,6 @@ LEADER_WIDTH, LEADER_GAP, LEADER_ALPHA = 0.5, 1.0, 0.6
 LEADER_STEPS = np.linspace(0.0, 1.0, 20)[:, None]
 #: Cost of a covered piece of an arrow; a covered point costs 1.
 SHAFT_COST = 8.0
-#: With at most this many points, a name hides the middle of a point only if no other spot is free.
-MANY_DOTS = 200
 #: Length of a piece of an arrow, in points.
 PIECE = 4.0
 #: The largest number of points that a name may cover, where a piece of an arrow counts as SHAFT_COST points:
@@ -301,9 +299,8 @@ class _Scene:
         spots = self._spots_beside(name, anchor)
         if name.leader and (name.at_tip or self._overlaps(spots).any(axis=0).all()):
             spots = spots.followed_by(self._spots_with_leader(name, anchor))
-        if len(self.dots) <= MANY_DOTS:
-            hidden_middles = _counts(self.dots, spots.boxes, FROM_MIDDLE)
-            spots = spots.only(np.argsort(hidden_middles > 0, kind="stable"))
+        hidden_middles = _counts(self.dots, spots.boxes, FROM_MIDDLE)  # only if no other spot is free
+        spots = spots.only(np.argsort(hidden_middles > 0, kind="stable"))
         return self._place_among(Placement(name, spots, 0))
 
     def _place_among(self, newcomer: Placement) -> bool:
