@@ -612,7 +612,10 @@ _ATTRIBUTES = {
 
 
 def attribute_error(owner: object, name: str) -> AttributeError:
-    """Return the error for an attribute that a fit does not have, with the equivalent of a foreign name."""
+    """Return the error for an attribute that a fit lacks.
+
+    The message gives the spcastat equivalent of a name from another package.
+    """
     kind = type(owner).__name__
     equivalent = _ATTRIBUTES.get(name)
     if equivalent is not None:

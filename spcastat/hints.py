@@ -375,7 +375,7 @@ class Changes(SpcaKeywords, MatrixOptions, total=False):
 
 # --- further arguments of plots ---
 
-#: Which rows a biplot labels: a number of rows, all, none, or a text for each row.
+#: Which rows a biplot labels: a number of rows, all, none, or one label per row.
 RowLabels: TypeAlias = "int | bool | list[str] | tuple[str, ...] | pd.Series"
 
 

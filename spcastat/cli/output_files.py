@@ -227,8 +227,8 @@ def require_encodable(text: str) -> None:
         text.encode(encoding)
     except UnicodeEncodeError as error:
         raise FileError(
-            f"standard output is {encoding}, which cannot encode {text[error.start]!r}; --out FILE writes "
-            "UTF-8, and so does standard output if the environment variable PYTHONUTF8 is 1."
+            f"standard output is {encoding}, which cannot encode {text[error.start]!r}; use "
+            "--out FILE, which writes UTF-8, or set PYTHONUTF8=1."
         ) from None
 
 

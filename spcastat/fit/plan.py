@@ -322,18 +322,17 @@ def _require_disjoint_possible(
         owners = ", ".join(f"PC{i + 1}" for i in np.flatnonzero(rule.must[:, twice].any(axis=1)))
         raise errors.OptionError(
             f"include names {_names_of(columns, twice)} for {owners}, but with disjoint=True a {noun} is in "
-            'one component only: include it by component, include={"PC1": [...]}, or leave disjoint out.'
+            'one component only: include it by component, include={"PC1": [...]}, or omit disjoint=True.'
         )
     if sum(cards) > len(columns):
         raise errors.OptionError(
             f"card={list(cards)} asks for {sum(cards)} {counted}, and disjoint=True divides {len(columns)} "
-            f"{noun}s among the components: give smaller cards, fewer components, or leave disjoint out."
+            f"{noun}s among the components: reduce card or k, or omit disjoint=True."
         )
     if rule.assigned(np.zeros(rule.may.shape), cards) is None:
         raise errors.OptionError(
             f"include and exclude leave no disjoint=True components of card={list(cards)}: there are too few "
-            "variables for these components. Name fewer variables, give smaller cards, or leave disjoint "
-            "out."
+            "variables for these components. Name fewer variables, reduce card, or omit disjoint=True."
         )
 
 

@@ -683,7 +683,7 @@ def _uncorrelated(Y: np.ndarray, U: np.ndarray, weights: np.ndarray) -> np.ndarr
 
     Independent rows times the roots of unequal weights are correlated in most bases of the complement. They
     are uncorrelated in the basis of the eigenvectors of their covariance matrix: the contrasts of rows of
-    equal weight, and one vector fewer than there are different weights.
+    equal weight, plus m - 1 further vectors, where m is the number of distinct weights.
     """
     order = np.lexsort((np.linalg.norm(Y, axis=1), weights))
     kinds, starts, kind = np.unique(weights[order], return_index=True, return_inverse=True)

@@ -77,7 +77,7 @@ def first_component_bounds(
     steps: int,
     running: Running = lambda: True,
 ) -> np.ndarray:
-    """Return bounds on adjusted variance in any order of the components, at least the threshold.
+    """Return bounds on adjusted variance, valid for any order of the components, and never below `threshold`.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ LEAST_OF_FIRST = 0.01
 def first_two_bounds(
     factors: list[np.ndarray], threshold: float, running: Running = lambda: True
 ) -> np.ndarray:
-    """Return bounds on adjusted variance in any order of the components, at least the threshold.
+    """Return bounds on adjusted variance, valid for any order of the components, and never below `threshold`.
 
     Parameters
     ----------

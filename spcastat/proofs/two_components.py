@@ -13,7 +13,7 @@ interval from l to h if
 is positive semidefinite on T1. The condition on N_T is that no eigenvalue of S - kappa a a' on T exceeds
 theta, where kappa = z / (z + theta). Each s therefore needs one sparse eigenvalue, and closes many supports
 T1. The vector s is the mean score of leading eigenvectors on supports that are still open. If it closes few
-of them, they are divided by the first principal component of these scores.
+of them, they are split according to the first principal component of these scores.
 """
 
 from __future__ import annotations

@@ -748,7 +748,7 @@ def _call_problems(expression: Expression, node: ast.Call, context: Mapping[str,
 
 
 def sizes_of(node: ast.Call) -> list[ast.expr]:
-    """Return the arguments of a call of a polynomial or spline that are its degree or its df."""
+    """Return the arguments that give the degree or df in a call to a polynomial or spline."""
     return [*node.args[1::2], *(word.value for word in node.keywords if word.arg in ("degree", "df"))]
 
 

@@ -1675,9 +1675,9 @@ class SpcaResult(ComponentFit):
             Whether the mean of each group is marked, and named if there is room; the caption counts them.
         labels : int, bool, sequence or Series, optional
             The rows to name if there is room. A number names this many rows, those farthest from the centre;
-            True names all rows, and False none. A sequence has one text for each row, "" for no name; a
-            Series has texts by row label. By default the three farthest rows are named if the row labels are
-            different texts. The caption states how many rows are named if `labels` is given.
+            True names all rows, and False none. A sequence gives one label per row ("" for none); a Series is
+            matched by row label. By default the three farthest rows are named if the row labels are different
+            texts. The caption states how many rows are named if `labels` is given.
         new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
             New rows as for `transform`, drawn as crosses on the scale of the other rows, or as triangles at
             the edge if they are far outside.

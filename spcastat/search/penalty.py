@@ -364,7 +364,7 @@ class Shrinking:
         self._criteria: dict[tuple[int, ...], TargetCriterion] = {}
 
     def run(self, V: np.ndarray) -> np.ndarray:
-        """Return loadings, shape (m, k), with as few nonzeros as found; V must reach the target."""
+        """Return loadings, shape (m, k), with the fewest nonzeros found; V must reach the target."""
         present = self._at_cards_of(V)
         while (fewer := self._fewer(present)) is not None:
             present = fewer

@@ -125,7 +125,10 @@ def test_output_in_an_encoding_without_the_characters(table, tmp_path):
     arguments = ["transform", "fit.spca", "evil.csv", "--index-col", "id"]
     done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, **how)
     assert done.returncode == 1
-    assert "standard output is ascii, which cannot encode '\\u03a9'; --out FILE writes UTF-8" in done.stderr
+    assert (
+        "standard output is ascii, which cannot encode '\\u03a9'; use --out FILE, which writes UTF-8"
+        in done.stderr
+    )
     done = subprocess.run([*COMMAND, *arguments, "--out", "Ω.csv"], capture_output=True, text=True, **how)
     assert (done.returncode, done.stderr) == (0, "")
     assert "12 rows written to" in done.stdout
