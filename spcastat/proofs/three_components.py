@@ -16,9 +16,9 @@ for all supports of the other components: q_2 and q_3 are orthogonal to q_1, whi
 
 `Trios` finds such a Z for a group of supports T1 by column generation. It closes the supports for which this
 bound, reduced for each pair T2, T3 (`spcastat.proofs.relaxed.losses`), is at most the adjusted variance to be
-proven. If it closes none, the group is split according to the first principal component of the scores. For single
-supports that remain open, intervals are halved. The pairs T2, T3 that still remain are bounded by boxes; see
-`spcastat.proofs.first_components.with_two`.
+proven. If it closes none, the group is split according to the first principal component of the scores. For
+single supports that remain open, intervals are halved. The pairs T2, T3 that still remain are bounded by
+boxes; see `spcastat.proofs.first_components.with_two`.
 """
 
 from __future__ import annotations
