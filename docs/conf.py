@@ -13,12 +13,13 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, get_overloads, get_type_hints
 
 from docutils import nodes
 from latex2mathml.converter import convert
 
 import spcastat
+from spcastat import hints
 from spcastat.show.methods_text import entries, reference
 
 HERE = Path(__file__).resolve().parent
@@ -49,7 +50,7 @@ def links_to_measurements(app: Any, page: str, source: list[str]) -> None:
 # The references are those of the package.
 references = [f"({key})=\n- {reference(entry)}" for key, entry in entries().items()]
 (HERE / "references.md").write_text(
-    "# References\n\nThe sources of the methods and measures. `fit.describe()` names those of one fit.\n\n"
+    "# References\n\nSources of methods, measures and data. `fit.describe()` cites those of one fit.\n\n"
     + "\n".join(sorted(references, key=lambda text: text.split("\n- ")[1]))
     + "\n",
     encoding="utf-8",
@@ -165,11 +166,7 @@ autosummary_context = {"member_tables": {name: members_of(owner) for name, owner
 def page_links(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Link the pages of the documentation that docstrings name by their files."""
     for i, line in enumerate(lines):
-        lines[i] = re.sub(r"\(docs/(\w+)\.md\)|docs/(\w+)\.md", _link, line)
-
-
-def _link(match: re.Match[str]) -> str:
-    return f"(:doc:`/{match[1]}`)" if match[1] else f":doc:`/{match[2]}`"
+        lines[i] = re.sub(r"docs/(\w+)\.md", r":doc:`/\1`", line)
 
 
 def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -231,14 +228,30 @@ def short_signature(
 
 
 def with_whole_signature(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Add the whole signature, folded, where the page begins with a short one."""
+    """Add the whole signature, folded, where the page begins with a short one, and what ``**options`` accepts."""
     if signature := WHOLE_SIGNATURES.get(name):
         text = textwrap.fill(
             f"{name.rpartition('.')[2]}{signature}", PAGE_WIDTH - 8, subsequent_indent="    "
         )
         code = [f"      {line}" for line in text.splitlines()]
-        lines += ["", ".. dropdown:: All arguments with their defaults", ""]
-        lines += ["   .. code-block:: python", "", *code, ""]
+        lines += ["", ".. dropdown:: All arguments", "", "   .. code-block:: python", "", *code, ""]
+        if further := further_keywords(obj):
+            rest = next(
+                one.name for one in inspect.signature(obj).parameters.values() if one.kind == one.VAR_KEYWORD
+            )
+            lines += [f"   ``**{rest}`` accepts {', '.join(f'``{word}``' for word in further)}.", ""]
+
+
+def further_keywords(function: Any) -> list[str]:
+    """Return the keywords that a function accepts in ``**options``, from its typed definitions."""
+    found: dict[str, None] = {}
+    for definition in (function, *get_overloads(inspect.unwrap(function))):
+        for one in inspect.signature(definition).parameters.values():
+            if one.kind == one.VAR_KEYWORD and "Unpack" in str(one.annotation):
+                found |= dict.fromkeys(
+                    get_type_hints(getattr(hints, re.findall(r"\w+", str(one.annotation))[-1]))
+                )
+    return [word for word in found if word not in inspect.signature(function).parameters]
 
 
 def whole_sentences(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

@@ -204,8 +204,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     the number of starts, how often the best fit was found, and whether exchanging any single variable
     improves it. ``fit.transform(new)`` computes scores of new rows.
 
-    The documentation page "Data and details of a fit" (docs/data.md) describes files and chunks, formulas and
-    covariates, blocks, mixed data, missing values, dependent rows, and rules for supports.
+    See docs/data.md for files and chunks, formulas and covariates, blocks, mixed data, missing values,
+    dependent rows, and rules for supports.
 
     Examples
     --------
