@@ -228,7 +228,7 @@ def short_signature(
 
 
 def with_whole_signature(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Add the whole signature, folded, where the page begins with a short one, and what ``**options`` accepts."""
+    """Add the whole signature and the keywords of its ``**options``, folded, to a page with a short one."""
     if signature := WHOLE_SIGNATURES.get(name):
         text = textwrap.fill(
             f"{name.rpartition('.')[2]}{signature}", PAGE_WIDTH - 8, subsequent_indent="    "

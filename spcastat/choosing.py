@@ -223,6 +223,11 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     of rows and columns and removes the correlations (Hong, Sheng and Dobriban, 2020). The n centred rows are
     first rotated to n - 1, so noise has the rank of the data.
 
+    All other correlations between variables therefore count as components. If the noise of neighbouring
+    variables is correlated, as in spectra or on maps, `k` is much too large: 6 to 14 instead of 2 in
+    simulations with correlations of .4 between neighbours. If you know the number of components, give it to
+    :func:`choose`, or use ``least=1`` to include strong components only (see docs/statements.md).
+
     If a p-value for D is within two of its standard errors of the level, `n_draws` draws are added, up to a
     total of four times `n_draws`, so that D seldom depends on the seed. Drawing stops after 40 draws or more
     if the variance of the component exceeds their mean by so many standard deviations that the p-value is

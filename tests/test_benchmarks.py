@@ -241,7 +241,7 @@ def test_every_table_is_on_a_page(command):
 
 #: Tables of errors that need no data but those they draw.
 DRAWN = ["few-rows", "missing", "imputations", "intervals", "given", "together", "neighbours", "groups"]
-DRAWN += ["clusters", "noise", "noise-split", "rows", "robust", "robust-loss"]
+DRAWN += ["clusters", "correlated-noise", "noise", "noise-split", "rows", "robust", "robust-loss"]
 
 
 @pytest.mark.slow

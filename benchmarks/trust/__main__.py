@@ -43,6 +43,7 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "choose-real": real_choices.table_real,
     "choose-batteries": real_choices.table_batteries,
     "choose-time": real_choices.table_time,
+    "correlated-noise": choosing.table_correlated_noise,
     "few-rows": choosing.table_few_rows,
     "missing": missing.missing,
     "imputations": imputations.intervals,

@@ -180,6 +180,36 @@ def _one_k(name: str, number: int) -> Measured:
     }
 
 
+def table_correlated_noise(call: Call) -> Table:
+    """How many components, if the noise of neighbouring variables is correlated, and what helps."""
+    columns = ["k", "k with least=1", "k right with least=1", "parallel", "F1 of choose(k=2)"]
+    title = "Correlated noise: numbers of components chosen, and F1 of the supports with the true number"
+    table = Table(title, ["model", "true", *columns, "data sets"])
+    for name, found in call.measured("correlated-noise", ["AR"], _in_correlated_noise).items():
+        table.rows.append([name, str(NUMBER[name].k), *shares(found, columns)])
+    table.notes.append(
+        "choose_k(scale=True) with its defaults, and means of the numbers. AR: two components of six of 50 "
+        "variables with variances 8 and 5, 200 rows; the correlation of the noise of variables i and j is "
+        ".4^|i-j|."
+    )
+    return table
+
+
+def _in_correlated_noise(name: str, number: int) -> Measured:
+    model = NUMBER[name]
+    X = model.draw(generator(f"correlated {name}", number))
+    default = sp.choose_k(X, scale=True, rng=number)
+    strict = sp.choose_k(X, scale=True, rng=number, least=1.0)
+    given = sp.choose(X, k=model.k, scale=True, rng=number)
+    return {
+        "k": float(default.k),
+        "k with least=1": float(strict.k),
+        "k right with least=1": float(strict.k == model.k),
+        "parallel": float(default.parallel),
+        "F1 of choose(k=2)": support_f1(given.fit.loadings.to_numpy(), model.loadings),
+    }
+
+
 #: Shapes of pure normal noise, rows and variables.
 SHAPES = (
     (6, 200),
