@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from spcastat import hints
 from tests.show.chromium import CHROMIUM, browser
 
 FOLDER = os.environ.get("SPCASTAT_PAGES")
@@ -83,6 +84,15 @@ def test_reference_pages_list_members_and_name_no_files():
         if members > 4 and "autosummary longtable" not in text:
             problems.append(f"{path.name}: {members} members without a table")
     assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("name", "keywords"), [("spca", hints.SpcaKeywords), ("choose", hints.ChoiceKeywords)]
+)
+def test_the_reference_of_a_function_lists_all_keywords(name, keywords):
+    text = _words((PAGES / "generated" / f"spcastat.{name}.html").read_text(encoding="utf-8"))
+    arguments = text.split("All arguments")[1].split("Used in")[0]
+    assert [word for word in keywords.__annotations__ if not re.search(rf"\b{word}\b", arguments)] == []
 
 
 def _words(html: str) -> str:
