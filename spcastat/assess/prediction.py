@@ -123,9 +123,9 @@ class Prediction:
         return self._comparison[0]
 
     @property
-    def counts_pca(self) -> bool:
-        """Whether a number of components is accepted because of PCA, with more than p loadings."""
-        return any(addition.counts and addition.density for addition in self._comparison[1])
+    def compares_pca(self) -> bool:
+        """Whether a number of components is compared by PCA, with more than p loadings."""
+        return any(addition.density for addition in self._comparison[1])
 
     @property
     def by_division(self) -> tuple[int, ...]:
@@ -159,6 +159,10 @@ class Prediction:
         addition = self._comparison[1][k - 1]
         return addition.gain - addition.surplus
 
+    def denser_by(self, k: int) -> int:
+        """Return by how many times p the loadings of k components exceed the fit over which they gain."""
+        return self._comparison[1][k - 1].denser_by
+
     @cached_property
     def _comparison(self) -> tuple[int, list[_Addition]]:
         """The number of components, and the comparison of every number, for all divisions into folds."""
@@ -174,8 +178,13 @@ class Prediction:
             addition = self._addition(errors, k, reference, k - last_number)
             if dense is not None and k > 1:
                 price = k - last_number + PREDICTION.price_of_density * (k - 1 - density)
-                of_pca = self._addition(dense, k, reference, price, k - 1)
-                of_pca = replace(of_pca, counts=of_pca.counts and k == last_number + 1)
+                of_pca = self._addition(dense, k, reference, price)
+                of_pca = replace(
+                    of_pca,
+                    counts=of_pca.counts and k == last_number + 1,
+                    density=k - 1,
+                    denser_by=k - 1 - density,
+                )
                 if (of_pca.counts, of_pca.surplus) > (addition.counts, addition.surplus):
                     addition = of_pca
             additions.append(addition)
@@ -183,9 +192,7 @@ class Prediction:
                 last_number, reference, density = k, addition.relative, addition.density
         return last_number, additions
 
-    def _addition(
-        self, errors: Errors, k: int, reference: np.ndarray, price: float, density: int = 0
-    ) -> _Addition:
+    def _addition(self, errors: Errors, k: int, reference: np.ndarray, price: float) -> _Addition:
         """Return the comparison of k components with the reference; the gain must be `price` x `least`."""
         relative = errors.relative[:, :, k - 1 : k]
         gain = self.p * float(errors.average(reference - relative)[0])
@@ -193,7 +200,7 @@ class Prediction:
         surplus = gain - self.least * price
         predicted = 1.0 - float(errors.error[k - 1])
         counts = gain > PREDICTION.errors * gain_se and surplus >= 0
-        return _Addition(relative, predicted, gain, gain_se, surplus, counts, density)
+        return _Addition(relative, predicted, gain, gain_se, surplus, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +221,9 @@ class _Addition:
         Whether the number is accepted.
     density : int
         The number of loadings exceeds the limit of p by this multiple of p.
+    denser_by : int
+        The number of loadings exceeds that of the last number accepted by this multiple of p, or the limit of
+        p if sparse fits predict that number best.
     """
 
     relative: np.ndarray
@@ -222,7 +232,8 @@ class _Addition:
     gain_se: float
     surplus: float
     counts: bool
-    density: int
+    density: int = 0
+    denser_by: int = 0
 
     @property
     def is_close(self) -> bool:

@@ -150,15 +150,23 @@ def next_refusal(tests: ComponentTests) -> Fact | None:
         )
     if np.isnan(row["gain"]):
         return None
-    minimum_gain = standing.prediction.required_gain(standing.k + 1)
+    prediction, k = standing.prediction, standing.k + 1
+    minimum_gain, denser_by = prediction.required_gain(k), prediction.denser_by(k)
+    of_density = PREDICTION.price_of_density * prediction.least
     return fact(
         "predicts too little",
-        next=standing.k + 1,
+        next=k,
         gain=gain(tests, row["gain"]),
         negative=row["gain"] <= 0,
         unclear=row["gain"] >= minimum_gain,
         se=gain(tests, row["gain_se"]),
         least=gain(tests, minimum_gain, "least gain"),
+        dense=denser_by > 0,
+        p=tests.p,
+        several=denser_by > 1,
+        further=denser_by * tests.p,
+        of_components=gain(tests, minimum_gain - denser_by * of_density, "least gain"),
+        of_density=gain(tests, of_density, "least gain"),
     )
 
 
@@ -174,7 +182,7 @@ def number_methods(tests: ComponentTests) -> Iterator[Fact]:
         least=gain(tests, tests.found.prediction.least, "least gain"),
         share=gains_are_shares(tests),
         simulated=tests.data.is_matrix,
-        dense=tests.found.prediction.counts_pca,
+        dense=tests.found.prediction.compares_pca,
         draws=draws.most,
         level=level(tests),
         one=predicting == 1,
@@ -285,7 +293,7 @@ def headings_of_tests(tests: ComponentTests) -> Fact:
         least=gain(tests, tests.found.prediction.least, "least gain"),
         share=gains_are_shares(tests),
         simulated=tests.data.is_matrix,
-        dense=tests.found.prediction.counts_pca,
+        dense=tests.found.prediction.compares_pca,
         tested=tests.tested,
         draws=draws.n_draws,
         most=draws.most,
@@ -319,7 +327,7 @@ def two_predictions(choice: Chosen, tests: ComponentTests) -> Iterator[Fact]:
     if choice.predicted:
         yield fact(
             "two predictions",
-            dense=tests.found.prediction.counts_pca,
+            dense=tests.found.prediction.compares_pca,
             folds=PREDICTION.folds,
             large=tests.large is not None,
             folds_of_choice=choice.folds,
@@ -452,6 +460,8 @@ def card_text(card: Any) -> str:
 
 #: Longer lists of cardinalities are abbreviated to the smallest and the largest; calls contain the list.
 CARDS_LENGTH = 26
+#: A table has longer lists of cardinalities without those in the middle: an arrow has room after the others.
+LISTED_CARDS = 14
 
 
 def fit_name(choice: Chosen, line: pd.Series) -> str:
@@ -466,6 +476,19 @@ def fit_name(choice: Chosen, line: pd.Series) -> str:
     if len(text := f"card=[{card_text(card)}]") > CARDS_LENGTH:
         return f"{min(card):,} to {max(card):,} in a component"
     return text
+
+
+def fit_names(choice: Chosen, places: Sequence[int]) -> list[str]:
+    """Return names of candidates that differ, for a table: of many cardinalities the first and the last."""
+    table = choice.table.iloc[list(places)]
+    names = [fit_name(choice, line) for _, line in table.iterrows()]
+    for shown in range(2, choice.k - 1):
+        for place, card in enumerate(table["card"]):
+            if isinstance(card, (tuple, list)) and len(card_text(card)) > LISTED_CARDS:
+                names[place] = f"[{card_text(card[:shown])}, ..., {card[-1]}]"
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 def is_dense(choice: Chosen, line: pd.Series) -> bool:
@@ -668,7 +691,7 @@ def choice_reasons(choice: Chosen) -> Iterator[Fact]:
 def remarks(choice: Chosen) -> Iterator[Fact]:
     """Yield remarks on folds, a choice at the end of the given candidates, few rows, and single variables."""
     record, table = choice.state.record, choice.table
-    yield from not_firm(choice)
+    yield from firmness(choice)
     # with fewer than 60 rows the rule of one standard error selects too few
     if record.n is not None and record.n < 60 and (choice.by, choice.rule) == ("cv", "1se"):
         yield fact("few rows", n=record.n)
@@ -683,8 +706,8 @@ def remarks(choice: Chosen) -> Iterator[Fact]:
             yield fact("EBIC instead", name=fit_name(choice, by_ebic), count=int(by_ebic[choice.counted]))
 
 
-def not_firm(choice: Chosen) -> Iterator[Fact]:
-    """Yield a fact if individual divisions give other numbers, or if sparser fits predict equally well.
+def firmness(choice: Chosen) -> Iterator[Fact]:
+    """Yield whether individual divisions give other numbers, and whether sparser fits predict as well.
 
     Fits with more loadings that predict equally well are no reason for doubt, since rules prefer sparser
     fits.
@@ -707,6 +730,8 @@ def not_firm(choice: Chosen) -> Iterator[Fact]:
             most=alike.max() if len(alike) else 0,
             groups=bool(choice.groups),
         )
+    elif choice.repeats > 1 and selected.by_division:
+        yield fact("firm", repeats=choice.repeats, count=size, groups=bool(choice.groups))
 
 
 def headings(choice: Chosen, columns: Sequence[str]) -> Iterator[Fact]:

@@ -274,8 +274,8 @@ def answer_document(choice: Chosen, tests: ComponentTests | None) -> Document:
 
 
 def _header(choice: Chosen, tests: ComponentTests | None) -> list[Fact]:
-    """Return the facts about the data, the call, the reasons, and reasons for doubt."""
-    doubt = choice_facts.not_firm(choice)
+    """Return the facts about the data, the call, the reasons, and doubt."""
+    doubt = choice_facts.firmness(choice)
     if tests is None:
         return [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, []), *doubt]
     between = [choice_facts.number_of_components(tests), *choice_facts.large_rows(tests)]
@@ -457,9 +457,8 @@ def _table(choice: Chosen, columns: tuple[str, ...], places: Sequence[int], mark
         "PEV": lambda line: percent(line["pev"], 1),
     }
     rows = []
-    for place in places:
-        line = choice.table.iloc[place]
-        name, is_chosen = fit_name(choice, line), place == choice.selected.place
+    for place, name in zip(places, choice_facts.fit_names(choice, places), strict=True):
+        line, is_chosen = choice.table.iloc[place], place == choice.selected.place
         label = f"{name} <-" if is_chosen and not mark else name
         cells = tuple(write[name_of_column](line) for name_of_column in columns)
         rows.append(Row(label, cells + (mark if is_chosen else "",) * bool(mark)))

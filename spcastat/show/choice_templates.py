@@ -60,7 +60,9 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "not above noise": Template(part="component {next} does not exceed noise ({p}, level {level} %)"),
     "predicts too little": Template(
         part="component {next} would add {negative?nothing|only {gain}{unclear?, less than two standard "
-        "errors ({se} each)| ({least} needed)}}"
+        "errors ({se} each)|{dense?, with all loadings (PCA); {least} is needed: {of_components}, and "
+        "{of_density} for {several?every {p:,} of }{further:,} further loadings| ({least} needed: option "
+        "least)}}}"
     ),
     "nothing predicted": Template(
         part="{predicting?components predict held-out rows{simulated? simulated from this matrix} but do not "
@@ -146,9 +148,9 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         note="predicts %: the share of the variance of held-out cells{simulated? of simulated rows} that is "
         "predicted from the other cells of their row. gain{share? %}: the increase over the last number of "
         "components that counts, {share?in % of the variance|in multiples of the mean variance of a "
-        "variable}; each further component must add {least}{dense? (PCA with p loadings for "
-        "each component, 1.5 times this for every p loadings beyond the first p)|} and two standard errors "
-        "(se). next p: the p-value of the first eigenvalue after removing the earlier components{wide?, or "
+        "variable}; each further component must add {least} and two standard errors (se){dense?; PCA with p "
+        "loadings for each component must add 1.5 times {least} more for every p loadings beyond the first "
+        "p}. next p: the p-value of the first eigenvalue after removing the earlier components{wide?, or "
         "of a sparse component}, for components that predict (level {level} %; {draws} sign flips, up to "
         "{most} if p is near the level). noise, p: parallel analysis, in which earlier components stay "
         "and may hide later ones, with the {quantile:%0} % quantile of the eigenvalue of the same rank in "
@@ -265,12 +267,18 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "not firm": Template(
         label="Doubt",
         line="{divided?other divisions of the rows give {low:,} to {high:,} {groups?{high|group|groups}|"
-        "{high|loading|loadings}}}{both?; }{alike?{alike|# other fit predicts|# other fits predict} equally "
-        "well, within one standard error}",
+        "{high|loading|loadings}}}{both?; }{alike?{alike|# other fit|# other fits}, with {fewest:,}"
+        "{several? to {most:,}} {groups?{most|group|groups}|{most|loading|loadings}}, "
+        "{alike|predicts|predict} equally well, within one standard error}.",
         note="The number of {groups?groups of loadings|loadings} is not firm: {divided?individual "
         "divisions into folds ({repeats} of them) give {low:,} to {high:,}}{both?; }{alike?{alike|# other "
         "candidate|# other candidates}, with {fewest:,}{several? to {most:,}}, {alike|differs|differ} by "
         "at most one standard error of the difference of held-out errors}.",
+    ),
+    "firm": Template(
+        label="Firm",
+        line="all {repeats} divisions of the rows give {count|{count:,} {groups?group|loading}|{count:,} "
+        "{groups?groups|loadings}}.",
     ),
     "EBIC instead": Template(note="EBIC would choose {name} ({count|{count:,} loading|{count:,} loadings})."),
     "few rows": Template(

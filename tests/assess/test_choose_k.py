@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import scipy.stats
+from sklearn.datasets import load_diabetes
 
 import spcastat as sp
 from spcastat.assess import component_tests
@@ -83,18 +84,34 @@ def test_components_of_all_variables_count_and_minor_factors_do_not():
         for seed in range(8)
     ]
     assert sum(choice.k == 3 for choice in dense) >= 6
-    by_pca = next(choice for choice in dense if choice._standing.prediction.counts_pca)
+    by_pca = next(choice for choice in dense if choice._standing.prediction.compares_pca)
     assert "PCA with p loadings for each component" in " ".join(" ".join(by_pca.notes).split())
     # of a component of noise PCA predicts next to nothing more, while sparse fits predict less than 3 of PCA
     predicted = by_pca.table["predicted"].to_numpy()
     assert np.abs(predicted[by_pca.k] - predicted[by_pca.k - 1]) < 0.05
     needed = by_pca._standing.prediction.required_gain(by_pca.k + 1)
     assert needed == pytest.approx(0.2 * (1 + 1.5))  # p loadings more have a price
-    assert f"({needed:.2g} needed)" in str(by_pca) or "would add nothing" in str(by_pca)
+    reason = " ".join(str(by_pca).split())
+    assert (
+        f"{needed:.2g} is needed: 0.2, and 0.3 for every 20 of 20 further" in reason
+        or "add nothing" in reason
+    )
     minor = [sp.choose_k(minor_factors(seed, 300), scale=True, n_draws=99, kmax=5).k for seed in range(4)]
     assert minor == [3] * 4
     noisy = [sp.choose_k(noise(60, 10, seed), n_draws=99, least=0.0) for seed in range(4)]
     assert [choice.k for choice in noisy] == [0] * 4
+
+
+def test_a_gain_of_pca_that_does_not_count_has_its_requirement_in_the_print():
+    """Four components of PCA of ten variables have 30 loadings more than the ten of sparse fits."""
+    table = load_diabetes(as_frame=True).frame.drop(columns="target")
+    choice = sp.choose_k(table, scale=True, rng=0, n_draws=99)
+    assert choice.k == 3
+    assert choice.table["gain"].iloc[3] > choice.table["gain"].iloc[2]
+    assert choice._standing.prediction.required_gain(4) == pytest.approx(0.2 + 3 * 1.5 * 0.2)
+    text = " ".join(str(choice).split())
+    assert "with all loadings (PCA); 1.1 is needed: 0.2, and 0.3 for every 10 of 30 further loadings" in text
+    assert "PCA with p loadings for each component must add 1.5 times 0.2 more" in " ".join(choice.notes)
 
 
 def test_more_draws_are_made_if_a_p_value_is_near_the_level():

@@ -61,7 +61,12 @@ def component_tests(**found: Any) -> Any:
         "by_division": [2],
         "parallel": 2,
         "prediction": SimpleNamespace(
-            least=0.2, required_gain=lambda k: 0.2, counts_pca=False, close=(), by_division=(2,)
+            least=0.2,
+            required_gain=lambda k: 0.2,
+            denser_by=lambda k: 0,
+            compares_pca=False,
+            close=(),
+            by_division=(2,),
         ),
         "draws": SimpleNamespace(level=0.05, most=999, is_smallest=lambda p: False),
         "noise_p_values": np.array([0.001, 0.01, 0.4, 0.5]),
@@ -147,24 +152,41 @@ def test_remarks_on_folds_and_on_other_criteria():
 
 def test_a_choice_near_a_tie_is_not_firm():
     """Sparser fits within one standard error are a reason for doubt; larger ones alone are not."""
-    (doubt,) = choice_facts.not_firm(chosen(alike=(1, 4)))
+    (doubt,) = choice_facts.firmness(chosen(alike=(1, 4)))
     line = worded(TEMPLATES["not firm"].line, doubt.values)
-    assert line == "2 other fits predict equally well, within one standard error"
+    assert line == "2 other fits, with 6 to 12 loadings, predict equally well, within one standard error."
     note = worded(TEMPLATES["not firm"].note, doubt.values)
     assert "2 other candidates, with 6 to 12, differ by at most one standard error" in note
-    (doubt,) = choice_facts.not_firm(chosen(by_division=(1, 2), alike=(3,)))
+    (doubt,) = choice_facts.firmness(chosen(by_division=(1, 2), alike=(3,)))
     line = worded(TEMPLATES["not firm"].line, doubt.values)
     assert line == (
-        "other divisions of the rows give 6 to 8 loadings; 1 other fit predicts equally well, within one "
-        "standard error"
+        "other divisions of the rows give 6 to 8 loadings; 1 other fit, with 10 loadings, predicts equally "
+        "well, within one standard error."
     )
-    assert not list(choice_facts.not_firm(chosen(alike=(3, 4))))
+    assert not list(choice_facts.firmness(chosen(alike=(3, 4))))
+    (firm,) = choice_facts.firmness(chosen(by_division=(2, 2, 2, 2)))
+    assert worded(TEMPLATES["firm"].line, firm.values) == "all 4 divisions of the rows give 8 loadings."
+
+
+def test_candidates_of_a_table_have_names_that_differ():
+    """Of seven cardinalities the first ones and the last are named, as many as tell the candidates apart."""
+    cards = [(14, 10, 7, 4, 3, 3, 2), (14, 10, 6, 4, 3, 3, 2), (7, 3, 2, 2, 2, 2, 2), 6]
+    table = pd.DataFrame({"card": cards, "family": "rotated", "nonzeros": [43, 42, 20, 42]})
+    choice = SimpleNamespace(table=table, k=7, counted="nonzeros", units=30)
+    names = choice_facts.fit_names(choice, range(4))
+    assert names == ["[14, 10, 7, ..., 2]", "[14, 10, 6, ..., 2]", "[7, 3, 2, ..., 2]", "card=6"]
+    assert choice_facts.fit_names(choice, [0, 3]) == ["[14, 10, ..., 2]", "card=6"]
 
 
 def test_a_component_near_the_least_gain_is_named():
     def close(*numbers: int, divisions: tuple[int, ...] = (2,), **found: Any) -> tuple[int, ...]:
         prediction = SimpleNamespace(
-            least=0.2, required_gain=lambda k: 0.2, counts_pca=False, close=numbers, by_division=divisions
+            least=0.2,
+            required_gain=lambda k: 0.2,
+            denser_by=lambda k: 0,
+            compares_pca=False,
+            close=numbers,
+            by_division=divisions,
         )
         return choice_facts.close_components(component_tests(prediction=prediction, **found))
 
@@ -250,7 +272,9 @@ def test_a_fit_that_others_dominate_is_not_shown_beside_the_choice():
 
 def test_components_that_predict_together_only_are_named_in_methods():
     tests = component_tests(
-        prediction=SimpleNamespace(least=0.2, required_gain=lambda k: 0.2, counts_pca=False)
+        prediction=SimpleNamespace(
+            least=0.2, required_gain=lambda k: 0.2, denser_by=lambda k: 0, compares_pca=False
+        )
     )
     assert not facts_of(choice_facts.number_methods(tests))["methods of number"]["joint"]
     tests.table["counts"] = [False, True, False, np.nan]
