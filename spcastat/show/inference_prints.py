@@ -68,6 +68,8 @@ class Estimates:
         What the doubtful rows have in common, such as "include zero".
     complete : str
         Where to find all rows, such as "All intervals: boot.table".
+    contents : str
+        What the short texts are.
     doubtful_last : bool
         Whether the doubtful rows of a component follow its other rows.
     """
@@ -77,6 +79,7 @@ class Estimates:
     doubtful: np.ndarray
     doubt: str
     complete: str
+    contents: str = "loadings"
     doubtful_last: bool = False
 
     def screen(
@@ -105,7 +108,9 @@ class Estimates:
             if renderings.fits(layout, room):
                 return Excerpt(layout)
         end = renderings.filled(f"{self.complete}.", renderings.WIDTH).splitlines()
-        lists = name_lists.side_by_side(self._lists(), room - len(end), INTERVAL_NAME_LIMITS)
+        lists = name_lists.side_by_side(
+            self._lists(), room - len(end), INTERVAL_NAME_LIMITS, name_lists.MOST_COLUMNS
+        )
         return (lists if lists.lines else self._items(room - len(end))).between(foot=end)
 
     def _table(self) -> list[str]:
@@ -178,7 +183,7 @@ class Estimates:
             around = tuple((f"{' '.join(row.short_texts[0].split())} ", "") for row in rows)
             names = tuple(row.term for row in rows)
             items.append(Item(component, (f"{count} of {len(rows)}",), names, around))
-        headings, shortest = (self.doubt, "largest loadings"), INTERVAL_NAME_LIMITS[-1]
+        headings, shortest = (self.doubt, f"largest {self.contents}"), INTERVAL_NAME_LIMITS[-1]
         return name_lists.items("", headings, items, room, "components", shortest)
 
 
@@ -235,7 +240,8 @@ def print_of_bootstrap(
     else:
         doubtful = (frame["selected"] < 1.0).to_numpy()
         headings, doubt = ("loading", *shares), "not in all draws"
-        estimates = Estimates(headings, rows, doubtful, doubt, "All loadings: boot.table")
+        contents = "loadings, each with its share of the draws"
+        estimates = Estimates(headings, rows, doubtful, doubt, "All loadings: boot.table", contents)
     draw_cautions = list(resampling_facts.few_draws(boot))
     meaning = ""
     if with_bounds:
@@ -274,6 +280,7 @@ def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str
     """Return the print of the stability of a fit: the stable variables of each component, and others."""
     frequency = frames.frequency(state, halves)
     threshold, values = halves.threshold, frequency.to_numpy()
+    some_unstable = bool((values[state.V != 0] < threshold).any())
     stable = [
         f"{(f[v != 0] >= threshold).sum()} of {np.count_nonzero(v)}"
         for f, v in zip(values.T, state.V.T, strict=True)
@@ -287,7 +294,8 @@ def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str
         Frequencies(state.V, values, frequency.index, full_names(frequency.columns), stable).excerpt,
         (
             *_sampling_sentences(halves.drawn),
-            "A variable that is not stable may still belong there: halves have less power.",
+            *["A variable that is not stable may still belong there: halves have less power."]
+            * some_unstable,
         ),
         tuple(warnings(about)),
         renderings.ending("stability", notes),
@@ -413,9 +421,10 @@ def print_of_split(state: FitState, split: Split, notes: Sequence[str]) -> Scree
     headings = ("correlation", "95 % interval")
     estimates = Estimates(headings, rows, zero, "include zero", "All correlations: split.conf_int()")
     repeats = part(fact("p values of splits", repeats=split.repeats)) if split.repeats > 1 else ""
+    meaning = part(resampling_facts.intervals_of_split(split, bool(frame["correlation"].isna().any())))
     return estimates.screen(
         part(resampling_facts.split_inference(split)),
-        (*_sampling_sentences(split.drawn), repeats),
+        (*_sampling_sentences(split.drawn), meaning, repeats),
         list(resampling_facts.about_rows(state, split.notice)),
         renderings.ending("split", notes),
     )

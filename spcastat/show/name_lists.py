@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from spcastat.arguments import plural
-from spcastat.show import grid
+from spcastat.show import grid, renderings
 from spcastat.show.renderings import WIDTH, Excerpt, matrix, padded, short_labels
 
 #: The smallest number of variables in each list, if its component has as many.
@@ -17,6 +17,8 @@ LOADING_NAME_WIDTH = 30
 NAME_LIMITS = tuple(range(LOADING_NAME_WIDTH, 16, -1))
 #: Number of spaces between lists; largest number of spaces before the count of entries without room.
 LIST_GAP, MORE_INDENT = 3, 6
+#: A list has at most so many columns (convention), with so many spaces between them.
+MOST_COLUMNS, COLUMN_GAP = 3, 2
 
 
 @dataclass(frozen=True)
@@ -27,57 +29,52 @@ class List:
     numbers: tuple[str, ...]
     names: tuple[str, ...]
 
-    def shown_count(self, line_limit: int) -> int:
-        """Return how many numbers fit in `line_limit` lines, the last of which counts the others."""
-        return len(self.numbers) if len(self.numbers) <= line_limit else line_limit - 1
+    def shown_count(self, line_limit: int, columns: int) -> int:
+        """Return how many numbers fit in `line_limit` lines and `columns`, with a count of the others."""
+        room = line_limit * columns
+        return len(self.numbers) if len(self.numbers) <= room else room - 1
 
-    def lines(self, line_limit: int, labels: Mapping[str, str]) -> list[str]:
+    def lines(self, line_limit: int, columns: int, labels: Mapping[str, str]) -> list[str]:
         """Return the heading and at most `line_limit` lines, the last of which counts the other numbers.
 
-        `labels` are the short names.
+        `labels` are the short names. Only a list with more numbers than lines has more than one column.
         """
-        count = self.shown_count(line_limit)
+        count = self.shown_count(line_limit, columns)
         width = max(map(len, self.numbers), default=0)
         rows = zip(self.numbers[:count], self.names[:count], strict=True)
-        lines = [f"{number:>{width}} {labels[name]}" for number, name in rows]
+        texts = [f"{number:>{width}} {labels[name]}" for number, name in rows]
         if count < len(self.numbers):
-            lines.append(f"{'':{min(width, MORE_INDENT)}} and {len(self.numbers) - count:,} more")
-        return [self.heading, *lines]
+            texts.append(f"{'':{min(width, MORE_INDENT)}} and {len(self.numbers) - count:,} more")
+        parts = [texts[start : start + line_limit] for start in range(0, len(texts), line_limit)]
+        return [self.heading, *_beside(parts, COLUMN_GAP)]
 
 
-def side_by_side(lists: Sequence[List], room: int, name_limits: Sequence[int] = NAME_LIMITS) -> Excerpt:
-    """Return lists side by side, with as many lines each as fit in `room`; no lines without room.
+def side_by_side(
+    lists: Sequence[List], room: int, name_limits: Sequence[int] = NAME_LIMITS, most_columns: int = 1
+) -> Excerpt:
+    """Return lists beside and below each other, with as many numbers as fit in `room`; no lines without room.
 
-    Names are shortened to the first of `name_limits` for which the most lines fit, and less if the other
-    columns leave room.
+    All names are shortened to the first of `name_limits` for which the most numbers fit. A list has
+    up to `most_columns` columns.
     """
     longest = min(max(len(block.numbers) for block in lists), room)
-    for line_limit in range(longest, min(FEWEST_LINES, longest) - 1, -1):
-        visible_names = {
-            name: None for block in lists for name in block.names[: block.shown_count(line_limit)]
-        }
-        versions: list[dict[str, str]] = []  # with increasingly short names
+    shapes = [
+        (line_limit, columns)
+        for line_limit in range(longest, min(FEWEST_LINES, longest) - 1, -1)
+        for columns in range(1, 1 + most_columns)
+    ]
+
+    def shown(shape: tuple[int, int]) -> int:
+        return sum(block.shown_count(*shape) for block in lists)
+
+    for shape in sorted(shapes, key=lambda shape: (-shown(shape), shape[1])):
+        names = {name: None for block in lists for name in block.names[: block.shown_count(*shape)]}
         for limit in name_limits:
-            versions.append(dict(zip(visible_names, short_labels([*visible_names], limit), strict=True)))
-            texts = [block.lines(line_limit, versions[-1]) for block in lists]
-            if len(_bands(texts)) <= room:
-                left_out = sum(len(block.numbers) - block.shown_count(line_limit) for block in lists)
-                return Excerpt(_bands(_lengthened(texts, lists, line_limit, versions)), left_out)
+            labels = dict(zip(names, short_labels([*names], limit), strict=True))
+            text = _bands([block.lines(*shape, labels) for block in lists])
+            if renderings.fits(text, room):
+                return Excerpt(text, sum(len(block.numbers) for block in lists) - shown(shape))
     return Excerpt([])
-
-
-def _lengthened(
-    texts: list[list[str]], lists: Sequence[List], line_limit: int, versions: Sequence[Mapping[str, str]]
-) -> list[list[str]]:
-    """Return each list with the longest names for which the lists need no more bands."""
-    count = len(_bands(texts))
-    for place, block in enumerate(lists):
-        for labels in versions[:-1]:
-            longer = [*texts[:place], block.lines(line_limit, labels), *texts[place + 1 :]]
-            if len(_bands(longer)) == count:
-                texts = longer
-                break
-    return texts
 
 
 def _bands(texts: Sequence[list[str]]) -> list[str]:
@@ -89,15 +86,18 @@ def _bands(texts: Sequence[list[str]]) -> list[str]:
         if bands[-1] and used + LIST_GAP + width > WIDTH:
             bands.append([])
         used = width + (used + LIST_GAP if bands[-1] else 0)
-        bands[-1].append([padded(line, width) for line in text])
-    lines = []
-    for band in bands:
-        for number in range(max(map(len, band))):
-            cells = (
-                text[number] if number < len(text) else " " * grid.display_width(text[0]) for text in band
-            )
-            lines.append((" " * LIST_GAP).join(cells).rstrip())
-    return lines
+        bands[-1].append(text)
+    return [line for band in bands for line in _beside(band, LIST_GAP)]
+
+
+def _beside(texts: Sequence[list[str]], gap: int) -> list[str]:
+    """Return texts as columns, with so many spaces between them."""
+    height = max(map(len, texts), default=0)
+    columns = []
+    for text in texts:
+        width = max(map(grid.display_width, text))
+        columns.append([padded(line, width) for line in [*text, *[""] * (height - len(text))]])
+    return [(" " * gap).join(cells).rstrip() for cells in zip(*columns, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,8 @@ def items(
     shown_rows = rows if len(rows) + 1 <= room else rows[: max(room - 2, 1)]
     hidden = [] if len(shown_rows) == len(rows) else [f"and {len(rows) - len(shown_rows)} more {noun}"]
     *heads, last_head = headings
-    head = matrix(title, heads, [(row.label, row.cells) for row in shown_rows], limit=12)
+    cells = [(row.label, row.cells) for row in shown_rows]
+    head = matrix(title, heads, cells, limit=12, heading_limit=WIDTH)
     start = max(map(grid.display_width, head)) + 2
     for line_limit in range(max((room - 1 - len(hidden)) // len(shown_rows), 1), 0, -1):
         texts = _of_rows(shown_rows, WIDTH - start, line_limit, shortest)

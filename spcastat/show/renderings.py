@@ -416,13 +416,13 @@ class ScreenParts:
     def completeness(self) -> tuple[int, int]:
         """0 if the body does not fit, 1 if components are missing, 2 if other rows are missing, or SHOWS_ALL.
 
-        The second number is the number of missing components times -1.
+        The second number is the number of components, or of other lines, that are not shown, times -1.
         """
         if not self.body.lines or self.line_count > LINES:
             return 0, 0
         if self.body.components_left_out:
             return 1, -self.body.components_left_out
-        return (2 if self.body.left_out else SHOWS_ALL), 0
+        return (2, -self.body.left_out) if self.body.left_out else (SHOWS_ALL, 0)
 
 
 #: Represents the rows of a table that do not fit.
@@ -483,17 +483,19 @@ def matrix(
     lower_rows: Sequence[tuple[str, Sequence[str]]] = (),
     final_rows: Sequence[tuple[str, Sequence[str]]] = (),
     limit: int = WIDTH,
+    heading_limit: int = 12,
 ) -> list[str]:
     """Return labelled rows under headings, then rows under the heading `heading_below`, and the last rows.
 
-    Labels have at most `limit` characters. Lines may be wider than a screen; callers must check this.
+    Labels have at most `limit` characters, and headings `heading_limit`. Lines may be wider than a
+    screen; callers must check this.
     """
     labels = short_labels([label for label, _ in rows], limit)
     labels_below = [f"  {label}" for label, _ in lower_rows] + [label for label, _ in final_rows]
     width = max(map(grid.display_width, [title, *labels, *labels_below]))
     cells_below = [cells for _, cells in (*lower_rows, *final_rows)]
     cells = [*(cells for _, cells in rows), *cells_below]
-    heads = short_labels(headings, 12)
+    heads = short_labels(headings, heading_limit)
     widths = [max(grid.display_width(text) for text in column) for column in zip(heads, *cells, strict=True)]
 
     def line(label: str, cells: Sequence[str]) -> str:

@@ -225,6 +225,11 @@ def split_inference(split: Split) -> Fact:
     return fact("split inference", selecting=selecting, estimating=estimating)
 
 
+def intervals_of_split(split: Split, some_missing: bool) -> Fact:
+    """Return what the intervals of split inference are, and why some correlations are missing."""
+    return fact("intervals of split", draws=split.draws, missing=some_missing)
+
+
 def header_of_split(state: FitState, split: Split) -> Iterator[Fact]:
     """Yield the facts of the header of split inference."""
     selecting, estimating = split.rows

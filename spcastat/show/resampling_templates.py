@@ -46,7 +46,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         "deviations of the draws (normal intervals)}, stretched to 0 unless {share:g} % of the draws have "
         "its sign, and cut at -1 and 1.",
         part="interval: {pooled?pooled by Rubin's rules|loading plus or minus {z:.2f} standard deviations of "
-        "the draws}; it includes 0 if fewer than {share:g} % of them have its sign.",
+        "the draws}, cut at -1 and 1; it includes 0 if fewer than {share:g} % of them have its sign.",
     ),
     "pooled intervals": Template(
         note="Intervals pool {number} imputations by Rubin's rules (1987), with the degrees of freedom of "
@@ -172,6 +172,11 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         "selected variables. One half selects variables and weights, which may differ from those of the fit; "
         "the other half gives the correlation. Blank if no other variable was selected, or if it does not "
         "vary there."
+    ),
+    "intervals of split": Template(
+        part="interval: a t interval for Fisher's z, with a jackknife standard error (where that fails, from "
+        "{draws|# bootstrap sample|# bootstrap samples}).{missing? A row without numbers: no other variable "
+        "was selected, or it does not vary in the other half.}"
     ),
     "p values of splits": Template(
         note="p: {repeats|# split|# splits} combined (Meinshausen, Meier and Bühlmann, 2009); the "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -552,14 +553,19 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
         versions.append((components.without_rows(), (totals,), found_in_brief))
     end = renderings.ending("fit", notes)
     screens = []
-    for version, totals_above, about_search in versions:
-        for body in (version.as_matrix, version.as_lists):
-            measures = facts.definitions(state, variance, has_shares=body == version.as_lists)
-            defined = tuple(map(part, measures))
-            screens.append(Screen(title, body, (*totals_above, *defined, *about_search), alerts, end))
-    defined = tuple(map(part, facts.definitions(state, variance, has_shares=False)))
+    in_matrix = tuple(map(part, facts.definitions(state, variance, has_shares=False)))
+    in_lists = tuple(map(part, facts.definitions(state, variance, has_shares=True)))
+    bodies = [
+        (layout, defined, version)
+        for version in versions
+        for layout, defined in ((Components.as_matrix, in_matrix), (Components.as_lists, in_lists))
+    ]
+    bodies += [(Components.in_columns, in_lists, version) for version in versions]
+    for layout, defined, (shown, totals_above, about_search) in bodies:
+        sentences = (*totals_above, *defined, *about_search)
+        screens.append(Screen(title, partial(layout, shown), sentences, alerts, end))
     for about_search in (search_sentences, found_in_brief):
-        screens.append(Screen(title, components.as_rows, (*defined, *about_search), alerts, end))
+        screens.append(Screen(title, components.as_rows, (*in_matrix, *about_search), alerts, end))
     return renderings.in_turn(screens)
 
 
@@ -620,9 +626,10 @@ class Components:
     maximised: int = 0
 
     def in_any_layout(self, room: int) -> Excerpt:
-        """Return the loadings in the first layout that shows all of them, or else in one that fits."""
-        texts = [layout(room) for layout in (self.as_matrix, self.as_lists, self.as_rows)]
-        return next((text for text in texts if text.is_complete), texts[1] if texts[1].lines else texts[2])
+        """Return the loadings in the first layout that shows all of them, or else the one that has room."""
+        layouts = (self.as_matrix, self.as_lists, self.in_columns, self.as_rows)
+        texts = [layout(room) for layout in layouts]
+        return next((text for text in texts if text.is_complete), texts[2] if texts[2].lines else texts[3])
 
     def as_matrix(self, room: int) -> Excerpt:
         """Return a matrix with all loadings; no lines if it does not fit."""
@@ -632,14 +639,18 @@ class Components:
         matrix = self._matrix()
         return Excerpt(matrix if renderings.fits(matrix, room) else [])
 
-    def as_lists(self, room: int) -> Excerpt:
-        """Return the largest loadings of each component as lists side by side; no lines without room."""
+    def as_lists(self, room: int, most_columns: int = 1) -> Excerpt:
+        """Return the largest loadings of each component in lists side by side; no lines without room."""
         table = self._table()
         if len(self.names) <= MOST_LISTS and renderings.fits(table, room):
-            lists = self._lists_above(table, room)
+            lists = self._lists_above(table, room, most_columns)
             if renderings.fits(lists.lines, room):
                 return lists
         return Excerpt([])
+
+    def in_columns(self, room: int) -> Excerpt:
+        """Return the same as `as_lists`, where each list may have several columns."""
+        return self.as_lists(room, name_lists.MOST_COLUMNS)
 
     def without_rows(self) -> Components:
         """Return the components without the rows below the loadings, which leaves more room for loadings."""
@@ -666,9 +677,10 @@ class Components:
             self.heading, heads, [], lower_rows=self.lower_rows, final_rows=self.final_rows
         )
 
-    def _lists_above(self, table: list[str], room: int) -> Excerpt:
-        """Return lists side by side above a table; no lines if they do not fit."""
-        lists = name_lists.side_by_side(self._lists(), room - len(table) - bool(table))
+    def _lists_above(self, table: list[str], room: int, most_columns: int) -> Excerpt:
+        """Return lists side by side above a table; no lines if they have no room."""
+        list_room = room - len(table) - bool(table)
+        lists = name_lists.side_by_side(self._lists(), list_room, NAME_LIMITS, most_columns)
         return lists.between(foot=[*[""] * bool(table), *table]) if lists.lines else lists
 
     def _matrix(self) -> list[str]:
@@ -722,8 +734,12 @@ class Components:
         )
         heading = [part(about)] if self.lower_rows else []
         headings = (*self.short, "loadings")
-        text = name_lists.items("", headings, rows, room - len(heading), "components", NAME_LIMITS[-1])
-        return text.between(heading)
+        layout = partial(name_lists.items, "", headings, rows, noun="components", shortest=NAME_LIMITS[-1])
+        text, totals = layout(room - len(heading)), []
+        if text.components_left_out and self.lower_rows:
+            totals = renderings.filled(self.totals(), renderings.WIDTH).splitlines()
+            text = layout(room - len(heading) - len(totals))
+        return text.between(heading, totals)
 
 
 def loadings_only(state: FitState) -> Components:
