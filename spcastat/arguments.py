@@ -140,6 +140,10 @@ def is_label(value: Any) -> bool:
     return True
 
 
+#: Option -> value in other programs -> the value here.
+FOREIGN_VALUES = {"na": dict.fromkeys(("omit", "na.omit", "exclude", "listwise", "complete.obs"), "drop")}
+
+
 def one_of(option: str, value: object, allowed: Iterable[str], error: type[OptionError] = OptionError) -> str:
     """Return `value` if it is one of the `allowed` names; raise `error` with the nearest name if not.
 
@@ -148,7 +152,9 @@ def one_of(option: str, value: object, allowed: Iterable[str], error: type[Optio
     allowed = tuple(allowed)
     if isinstance(value, str) and value in allowed:
         return str(value)
-    text, names, hint = shown(value), listed(allowed, 40), nearest(value, allowed)
+    text, names = shown(value), listed(allowed, 40)
+    meant = FOREIGN_VALUES.get(option, {}).get(value) if isinstance(value, str) else None
+    hint = f" Did you mean {meant!r}?" if meant in allowed else nearest(value, allowed)
     if not hint:
         raise error(f"{option}={text} is not known; allowed values are {names}.")
     if len(allowed) > MOST_LISTED:
@@ -208,8 +214,8 @@ def whole_number(
     bounded = largest < 1_000_000 or (
         fits and int(value) > largest
     )  # a distant bound is named only if exceeded
-    bound = f"{largest}, {largest_is}" if largest_is else f"{largest}"
-    reach = f"from {low} to {bound}" if bounded else f"of {low} or more"
+    bound = f"{largest:,}, {largest_is}" if largest_is else f"{largest:,}"
+    reach = f"from {low:,} to {bound}" if bounded else f"of {low:,} or more"
     raise error(f"{option}={shown(value)} was given; it must be a whole number {reach}.")
 
 
@@ -619,7 +625,7 @@ def attribute_error(owner: object, name: str) -> AttributeError:
     kind = type(owner).__name__
     equivalent = _ATTRIBUTES.get(name)
     if equivalent is not None:
-        answer = f", which is fit.{equivalent} here."
+        answer = f". Did you mean fit.{equivalent}?"
     else:
         attributes = [attribute for attribute in dir(type(owner)) if not attribute.startswith("_")]
         answer = f".{nearest(name, attributes)}"

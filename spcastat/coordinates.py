@@ -172,6 +172,6 @@ def _check_rank(op: Rows, k: int) -> None:
     if k > op.rank_limit or rank < k:
         limit = min(op.rank_limit, rank) if k <= op.rank_limit else op.rank_limit
         raise ComponentsError(
-            f"k={k} was given, but the data have rank at most {limit}; ask for at most "
+            f"k={k} was given, but the data have rank at most {limit:,}; ask for at most "
             f"{plural(limit, 'component')}."
         )

@@ -496,8 +496,9 @@ class Settings:
             )
         if self.share is not None and self.rule != "keep" and by != "variance":
             raise OptionError(
-                f"share={self.share:g} was given with rule={self.rule!r} and by={by!r}; only rule='keep' "
-                "with by='cv', and by='variance', use a share: give one of these, or leave share out."
+                f"share={self.share:g} was given without a rule that uses it: add rule='keep'"
+                f"{' and by=' + repr('cv') if by != 'cv' else ''} (a share of the best prediction) or "
+                "by='variance' (a share of PCA's variance)."
             )
         return replace(self, by=by)
 

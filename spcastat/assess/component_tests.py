@@ -768,9 +768,10 @@ def checked_numbers(p: int, rank: int, kmax: Any) -> tuple[int, int]:
             "The data have one variable; the choice of a number of components needs two or more."
         )
     testable_count = min(p - 1, max(rank, 1))
-    return testable_count, min(PREDICTION.kmax, testable_count) if kmax is None else whole_number(
-        "kmax", kmax, 1, testable_count, ComponentsError
-    )
+    if kmax is None:
+        return testable_count, min(PREDICTION.kmax, testable_count)
+    reason = "the rank of the data" if testable_count < p - 1 else "one less than the number of variables"
+    return testable_count, whole_number("kmax", kmax, 1, testable_count, ComponentsError, reason)
 
 
 def require_variance(data: Data) -> None:

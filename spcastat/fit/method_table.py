@@ -522,8 +522,9 @@ def no_such_option(
     if similar_name not in has:
         having = [owner.name for owner in SOLVERS.values() if similar_name in owner.options]
         place += f" {shown(similar_name)} is an option of {listed(having, 4)}." if having else ""
+    listed_options = f"Options of method={method.name!r}: {listed(has, 30) or 'none'}."
     return errors.UnknownOptionError(
-        f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{place}",
+        f"{shown(name)} is not an option of any method.{place} {listed_options}",
         similar_name,
     )
 

@@ -658,7 +658,7 @@ def require_components(k: int, p: int) -> None:
     """Raise ComponentsError for more components than variables."""
     if k > p:
         raise errors.ComponentsError(
-            f"k={shown(k)} was given, but the data have rank at most {p}, the number of variables; ask for "
+            f"k={shown(k)} was given, but the data have rank at most {p:,}, the number of variables; ask for "
             f"at most {plural(p, 'component')}."
         )
 

@@ -612,14 +612,20 @@ def mixed_of(design: Design, reading: ReadOptions, center: Any) -> Mixed:
     return Mixed("mixed", tuple(factors), of)
 
 
+#: Names of unit variance in other programs.
+UNIT_VARIANCE = ("std", "sd", "standard", "standardize", "standardise", "unit", "zscore", "z", "cor", "corr")
+
+
 def column_values(option: str, value: Any, columns: pd.Index) -> Any:
     """Return `center` or `scale` as True, False, or one finite number for each column."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if is_single(value):
         other_values = ", or 'mixed', or 'blocks' with blocks=" * (option == "scale")
+        if option == "scale" and isinstance(value, str) and value.lower() in UNIT_VARIANCE:
+            other_values += "; True scales to unit variance"
         raise errors.OptionError(
-            f"{option}={shown(value)} was given; give True, False, or {len(columns)} numbers{other_values}."
+            f"{option}={shown(value)} was given; give True, False, or {len(columns):,} numbers{other_values}."
         )
     if isinstance(value, pd.Series):
         value = aligned(value, columns, option, "columns")

@@ -477,13 +477,13 @@ def _document(
     rows = [
         Row("Method", tuple(measures["method"])),
         *[Row(MAXIMISED, tuple(objectives))] * any(objectives),
-        Row(NONZEROS, tuple(str(count) for count in measures["nonzeros"])),
-        Row("Variables used", tuple(str(count) for count in measures["variables"])),
+        Row(NONZEROS, tuple(f"{count:,}" for count in measures["nonzeros"])),
+        Row("Variables used", tuple(f"{count:,}" for count in measures["variables"])),
     ]
     # with more than eight components there is no row per component
     if card.shape[1] <= 8:
         rows += [
-            Row(label, tuple("" if pd.isna(count) else str(count) for count in card[name]), CARDINALITY)
+            Row(label, tuple("" if pd.isna(count) else f"{count:,}" for count in card[name]), CARDINALITY)
             for label, name in zip(full_names(card.columns), card.columns, strict=True)
         ]
     else:
@@ -518,7 +518,9 @@ def _document(
         for name, gap_values in ((name, measures[f"gap_{name}"]) for name in provable())
         if gap_values.notna().any()
     ]
-    rows.append(Row("Largest score |r|", fixed_values(measures["score_correlation"], 2)))
+    correlations = zip(measures["k"], measures["score_correlation"], strict=True)
+    cells = tuple(fixed(r, 2) if k > 1 else "" for k, r in correlations)
+    rows.append(Row("Largest score |r|", cells))
     notes = [
         "PEV: share reproduced by projection on the loadings; RRE, its error: the square root of 1 - PEV. "
         "Least squares: share explained by regression on the scores.",
@@ -624,7 +626,7 @@ def _in_fewer_rows(table: Table, card: pd.DataFrame) -> Table:
     rows = list(table.rows)
     groups = [row.group for row in rows]
     if CARDINALITY in groups:  # there are no such rows if there are many components
-        cards = tuple(", ".join(map(str, counts.dropna())) for _, counts in card.iterrows())
+        cards = tuple(", ".join(f"{count:,}" for count in counts.dropna()) for _, counts in card.iterrows())
         place, end = groups.index(CARDINALITY), len(groups) - groups[::-1].index(CARDINALITY)
         rows[place:end] = [Row(CARDINALITIES, cards)]
     table = replace(table, rows=tuple(rows))

@@ -70,7 +70,7 @@ class Certificate(Picklable, Outcome):
         proven, closing = self._numbers, ending(self._short_name, [])
         reasons = notes(search_ended(proven, self._state))
         sentences = (*proof_sentences(proven, self._state), *reasons)
-        title = f"{_title(proven)}: {_fit_text(self._state, in_sentence=True)}"
+        title = f"{_title(proven)} for the {_fit_text(self._state, in_sentence=True)}"
         if proven.scope == "joint":
             return Screen(title, lambda room: Excerpt([]), sentences, ending=closing)
         screen = screen_of(Document(title, tables=(_bounds(self.table, proven, self._state),)), closing)

@@ -661,12 +661,14 @@ class Searched:
         if self.starts > 1:
             agreement = ""
             if self.chains > 1 and self.agreeing == self.chains:
-                agreement = f" and by {'both' if self.chains == 2 else f'all {self.chains}'} searches"
+                agreement = (
+                    f" and by {'both' if self.chains == 2 else f'all {self.chains}'} independent searches"
+                )
             elif self.chains > 1:
-                agreement = f" and by {self.agreeing} of {self.chains} searches"
+                agreement = f" and by {self.agreeing} of {self.chains} independent searches"
             parts.append(f"reached from {self.hits} of {self.starts} starts{agreement}")
         if self.variables is not None and self.variables < p:
-            parts.append(f"searched among {self.variables} of {p} variables")
+            parts.append(f"searched among {self.variables:,} of {p:,} variables")
         if self.sufficient is False:
             parts.append("exchanges with the others may improve it")
         else:

@@ -165,7 +165,7 @@ def _title(state: FitState) -> str:
     count = len(variables_of(state))
     verb = "reproduces" if count == 1 else "reproduce"
     method = "by regression" if state.record.options["k"] is None else f"by {_scores(state.record.k)}"
-    return f"Principal variables: {count} of {p} {verb} {percent(about.share)} % of the variance {method}"
+    return f"Principal variables: {count:,} of {p:,} {verb} {percent(about.share)} % of the variance {method}"
 
 
 def _scores(k: int) -> str:

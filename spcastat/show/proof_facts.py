@@ -22,8 +22,8 @@ _STOPPED = (
 )
 _SINGLE_BOUNDS = "{joint?; certify(joint=False) bounds each component given the earlier ones}"
 _NOT_FEASIBLE = (
-    "exhaustive search is not feasible for {p|# variable|# variables} ({reason}), so this is a general "
-    f"bound{_SINGLE_BOUNDS}"
+    "exhaustive search is not feasible for {p|# variable|# variables} ({reason}), so the bound is one that "
+    f"needs no search{_SINGLE_BOUNDS}"
 )
 _NOT_TIGHT = (
     "examined all supports, but its bounds for some of them are not tight, and more time does not lower "
@@ -50,8 +50,8 @@ PROOF_TEMPLATES: dict[str, Template] = {
         "so that at most {gain} % of the value of these loadings could be gained.",
     ),
     "bound of PCA": Template(
-        line="The bound is the share of dense PCA.",
-        methods="The bound was the share of dense principal components.",
+        line="This is the bound of any fit with as many components: the share of PCA with all loadings.",
+        methods="The bound was the share of principal components with all loadings.",
     ),
     "better fit found": Template(
         line="A fit with {share} % was found{nonneg?, with loadings of either sign|: fit.adopt(certificate) "
@@ -59,7 +59,8 @@ PROOF_TEMPLATES: dict[str, Template] = {
         methods="Loadings{nonneg? of either sign} with {share} % were found.",
     ),
     "bound of variances": Template(
-        line="The bound is the sum of the {number} largest variances of variables.",
+        line="This is the bound of any fit with {number|# variable|# variables}, the sum of the largest "
+        "variances.",
         methods="The bound was the sum of the {number} largest variances of variables.",
     ),
     # --- each component, given the earlier ones

@@ -185,7 +185,7 @@ def _loading_notes(
 
 def _zero_in_all(names: list[Any], of_all: str) -> str:
     """Return the note on variables that are zero in all components, with their names if they are few."""
-    count = f"{len(names)} of {of_all}"
+    count = f"{len(names):,} of {of_all}"
     for texts in (full_names(names), short_names(names)) if len(names) < LISTED_NAMES else ():
         if len(text := ", ".join(texts)) <= LISTED_NAMES:
             return f"Zero in all components ({count}): {text}."

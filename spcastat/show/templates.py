@@ -591,7 +591,8 @@ TEMPLATES: dict[str, Template] = {
     ),
     "starts": Template(
         methods="The search was repeated from {starts|# starting value|# starting values}, of which {hits} "
-        "led to these loadings{several?, and so did {agreeing} of {chains|# search|# searches}}."
+        "led to these loadings{several?, and so did {agreeing} of {chains|# independent search|# independent "
+        "searches}}."
     ),
     "settled": Template(
         methods="No single {groups?move of a variable|exchange of a nonzero with a zero loading} improved "
@@ -640,7 +641,7 @@ TEMPLATES: dict[str, Template] = {
         "principal components {pca:%1} %.",
     ),
     "coefficients of variables": Template(label="Coefficients", line="{text}"),
-    "next variables": Template(note="Next to add: {names}."),
+    "next variables": Template(note="Next to add (share then reproduced, %): {names}."),
     "columns of variables": Template(part=_COLUMNS_OF_KEPT, note=_COLUMNS_OF_KEPT),
     "columns of others": Template(part=_COLUMNS_OF_OTHERS, note=_COLUMNS_OF_OTHERS),
     "determined variable": Template(note="{name} is determined by {others}, and adds nothing to these."),

@@ -49,7 +49,7 @@ DRAWS = [
     ("fit.stability(threshold=0.5)", OptionError, "threshold"),
     *[(f"fit.split_inference(5, repeats={n})", OptionError, "repeats") for n in ("0", "1.5", "10**6")],
     *[(f"fit.{method}(1_000_000)", OptionError,
-       r"1000000 was given; it must be a whole number from \d+ to 100000")
+       r"1000000 was given; it must be a whole number from \d+ to 100,000")
       for method in ("bootstrap", "stability", "split_inference")],
     ("sp.spca_cov(X.cov(), 2, 4, n_obs=120).test_loadings(9)", NoRowsError, "permutes rows"),
     ("sp.spca(X.iloc[:, :3], 3, 1).test_loadings(9)", ComponentsError, "without each variable"),

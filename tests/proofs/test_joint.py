@@ -331,7 +331,10 @@ def test_many_variables_have_the_bound_of_pca():
     pca = fit.variance["cumulative PCA"].iloc[-1]
     assert row["proof"] == "dense PCA (too many supports)"
     assert row["upper_bound"] == row["pca_bound"] == pytest.approx(pca, rel=1e-8)
-    assert "The bound is the share of dense PCA." in proof.sentence
+    assert (
+        "This is the bound of any fit with as many components: the share of PCA with all loadings."
+        in proof.sentence
+    )
 
 
 def test_two_variables_of_one_component_each_are_proven():

@@ -342,9 +342,9 @@ def test_a_call_without_k_says_what_k_is():
 @pytest.mark.parametrize(
     ("name", "end"),
     [
-        ("scree", "which is fit.screeplot() here.\n"),
-        ("plot_variance", "which is fit.screeplot() here.\n"),
-        ("loading", "which is fit.loadings here.\n"),
+        ("scree", "Did you mean fit.screeplot()?\n"),
+        ("plot_variance", "Did you mean fit.screeplot()?\n"),
+        ("loading", "Did you mean fit.loadings?\n"),
         ("_scors", "Did you mean 'scores'?\n"),
         ("zzz", "'zzz'.\n"),
     ],

@@ -156,8 +156,8 @@ def test_variables_that_differ_in_one_covariance_only_are_not_equal():
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({}, "reached from 5 of 46 starts and by 2 of 3 searches; " + REST),
-        ({"agreeing": 3}, "reached from 5 of 46 starts and by all 3 searches; " + REST),
+        ({}, "reached from 5 of 46 starts and by 2 of 3 independent searches; " + REST),
+        ({"agreeing": 3}, "reached from 5 of 46 starts and by all 3 independent searches; " + REST),
         ({"hits": 1, "chains": 1}, "reached from 1 of 46 starts; " + REST),
         ({"starts": 1, "hits": 1, "chains": 1}, REST),
         ({"chains": 1, "settled": None}, "reached from 5 of 46 starts; not all exchanges were tried"),

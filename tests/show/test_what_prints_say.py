@@ -286,7 +286,9 @@ def test_intervals_say_what_they_are():
     """Normal intervals, stretched to zero and cut at one: in print, notes and summary, once each."""
     fit = sp.spca(rows(), 2, 3, scale=True, method="greedy")
     boot = fit.bootstrap(40, rng=0)
-    key = "interval: loading plus or minus 1.96 standard deviations of the draws; it includes 0 if fewer than"
+    key = (
+        "interval: loading plus or minus 1.96 standard deviations of the draws, cut at -1 and 1; it includes"
+    )
     assert said(boot).count(key) == 1
     for text in (boot.notes, boot.summary()):
         assert (
