@@ -164,12 +164,12 @@ def test_variables_that_differ_in_one_covariance_only_are_not_equal():
         ({"proven": True}, "proven: no other loadings with the same numbers of nonzeros are better"),
         (
             {"chains": 1, "variables": 300, "sufficient": False, "settled": None},
-            "reached from 5 of 46 starts; searched among 300 of 2000 variables; exchanges with the others "
+            "reached from 5 of 46 starts; searched among 300 of 2,000 variables; exchanges with the others "
             "may improve it",
         ),
         (
             {"chains": 1, "variables": 300, "sufficient": True},
-            "reached from 5 of 46 starts; searched among 300 of 2000 variables; " + REST,
+            "reached from 5 of 46 starts; searched among 300 of 2,000 variables; " + REST,
         ),
         ({"chains": 1, "variables": 2000, "sufficient": True}, "reached from 5 of 46 starts; " + REST),
         (
