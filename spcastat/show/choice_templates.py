@@ -36,8 +36,8 @@ _SPARSENESS = (
 _NUMBER_REASONS = (
     "{reason}{end?; {end}}.{doubt? Individual divisions into folds give {doubt}.}{close? The "
     "{close_count|gain of component|gains of components} {close} {close_count|is|are} within one "
-    "standard error of the least that counts, so k is not firm.}{compared? For comparison: parallel analysis {parallel}{rules?, Kaiser "
-    "{kaiser}}.}"
+    "standard error of the least that counts, so k is not firm.}{compared? For comparison: "
+    "parallel analysis {parallel}{rules?, Kaiser {kaiser}}.}"
 )
 
 #: Facts about choices of the number of components and of cardinalities.

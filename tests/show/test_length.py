@@ -325,6 +325,41 @@ def test_lists_items_and_words_use_the_room_that_there_is():
     assert words_in_lines(["a" * 9] * 9, 30, 1) == Excerpt(["aaaaaaaaa, and 8 more"], 8)
 
 
+def test_lists_have_several_columns_before_numbers_are_hidden():
+    """Nine and four numbers have room in five lines if the list of nine has two columns."""
+    lists = [List(f"PC{c}", ("0.500",) * n, tuple(f"x{j}" for j in range(n))) for c, n in ((1, 9), (2, 4))]
+    text = side_by_side(lists, 6, most_columns=2)
+    assert text.is_complete
+    assert len(text.lines) == 6
+    assert text.lines[1].split() == ["0.500", "x0", "0.500", "x5", "0.500", "x0"]
+
+
+def test_totals_stand_below_rows_that_are_cut():
+    """Twenty components have no room; what all of them explain is in the print."""
+    fit = fit_of(100, 20)
+    text = said(str(fit))
+    assert "more components" in text
+    share = fit.variance["cumulative adjusted"].iloc[-1]
+    assert f"Together: adjusted {100 * share:.2f} %" in text
+
+
+def test_counts_of_thousands_have_commas():
+    """In prints, summaries and messages of 2,000 variables; calls and values that were given have none."""
+    fit = fit_of(2000, 2)
+    dense = fit_of(2000, 2, method="pca")
+    texts = [str(fit), str(fit.summary(max_rows=5)), *fit.notes, str(sp.compare(fit, dense))]
+    texts += [str(sp.compare(fit, dense).summary()), str(fit.bootstrap(3, rng=0))]
+    for error_call in (lambda: fit.bootstrap(10**7), lambda: sp.spca(rows(2000), 2, scale="wide")):
+        with pytest.raises(sp.errors.OptionError) as raised:
+            error_call()
+        texts.append(str(raised.value).partition("was given")[2])
+    for text in texts:
+        counts = re.findall(
+            r"(?<![\w.,(=\[])\d{4,}(?![\w.,)]|\d)", re.sub(r"\b(pca|joint|greedy) [\d, ]+", "", text)
+        )
+        assert not [count for count in counts if not 1900 <= int(count) <= 2030 or int(count) == 2000], text
+
+
 def test_notes_are_full_sentences_and_each_stands_once():
     for fit in (fit_of(13, 3), sp.spca(rows(13) * np.arange(1, 14), 2, 3, method="greedy")):
         notes = fit.notes
