@@ -483,7 +483,7 @@ def test_a_few_far_rows_are_drawn_at_the_edge(scores, loadings):
     scores.iloc[4] *= 40
     data = biplot_data(scores, loadings, scale=0)
     assert data.points.index[data.points["far"]].tolist() == ["row 4"]
-    assert "1 row farther out" in data.caption
+    assert "Triangles at the edge are rows farther out." in data.caption
     ax = biplot(scores, loadings, scale=0)
     ax.figure.canvas.draw()
     ((x, y),) = ax.transData.inverted().transform(edge_marks(ax))

@@ -128,7 +128,7 @@ def test_new_rows_a_thousand_times_too_large_leave_a_readable_plot(scores, loadi
     far = scores.iloc[:3] * [1000.0, 1.0, 1.0]
     data = biplot_data(scores, loadings, new=far)
     assert data.new["far"].all()
-    assert "3 new rows farther out" in data.caption
+    assert "Triangles at the edge are new rows farther out." in data.caption
     for size in ((3.4, 3.0), (6.4, 4.8)):
         figure = plt.figure(figsize=size, layout="constrained")
         ax = biplot(scores, loadings, new=far, ax=figure.subplots())
