@@ -482,10 +482,10 @@ def fit_names(choice: Chosen, places: Sequence[int]) -> list[str]:
     """Return names of candidates that differ, for a table: of many cardinalities the first and the last."""
     table = choice.table.iloc[list(places)]
     names = [fit_name(choice, line) for _, line in table.iterrows()]
-    for shown in range(2, choice.k - 1):
+    for head_count in range(2, choice.k - 1):
         for place, card in enumerate(table["card"]):
             if isinstance(card, (tuple, list)) and len(card_text(card)) > LISTED_CARDS:
-                names[place] = f"[{card_text(card[:shown])}, ..., {card[-1]}]"
+                names[place] = f"[{card_text(card[:head_count])}, ..., {card[-1]}]"
         if len(set(names)) == len(names):
             break
     return names

@@ -18,7 +18,7 @@ NAME_LIMITS = tuple(range(LOADING_NAME_WIDTH, 16, -1))
 #: Number of spaces between lists; largest number of spaces before the count of entries without room.
 LIST_GAP, MORE_INDENT = 3, 6
 #: A list has at most so many columns (convention), with so many spaces between them.
-MOST_COLUMNS, COLUMN_GAP = 3, 2
+LIST_COLUMNS, LIST_COLUMN_GAP = 3, 2
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class List:
         if count < len(self.numbers):
             texts.append(f"{'':{min(width, MORE_INDENT)}} and {len(self.numbers) - count:,} more")
         parts = [texts[start : start + line_limit] for start in range(0, len(texts), line_limit)]
-        return [self.heading, *_beside(parts, COLUMN_GAP)]
+        return [self.heading, *_beside(parts, LIST_COLUMN_GAP)]
 
 
 def side_by_side(
@@ -64,16 +64,16 @@ def side_by_side(
         for columns in range(1, 1 + most_columns)
     ]
 
-    def shown(shape: tuple[int, int]) -> int:
+    def number_count(shape: tuple[int, int]) -> int:
         return sum(block.shown_count(*shape) for block in lists)
 
-    for shape in sorted(shapes, key=lambda shape: (-shown(shape), shape[1])):
+    for shape in sorted(shapes, key=lambda shape: (-number_count(shape), shape[1])):
         names = {name: None for block in lists for name in block.names[: block.shown_count(*shape)]}
         for limit in name_limits:
             labels = dict(zip(names, short_labels([*names], limit), strict=True))
             text = _bands([block.lines(*shape, labels) for block in lists])
             if renderings.fits(text, room):
-                return Excerpt(text, sum(len(block.numbers) for block in lists) - shown(shape))
+                return Excerpt(text, sum(len(block.numbers) for block in lists) - number_count(shape))
     return Excerpt([])
 
 

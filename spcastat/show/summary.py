@@ -556,14 +556,14 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     in_matrix = tuple(map(part, facts.definitions(state, variance, has_shares=False)))
     in_lists = tuple(map(part, facts.definitions(state, variance, has_shares=True)))
     bodies = [
-        (layout, defined, version)
+        (layout, definitions, version)
         for version in versions
-        for layout, defined in ((Components.as_matrix, in_matrix), (Components.as_lists, in_lists))
+        for layout, definitions in ((Components.as_matrix, in_matrix), (Components.as_lists, in_lists))
     ]
     bodies += [(Components.in_columns, in_lists, version) for version in versions]
-    for layout, defined, (shown, totals_above, about_search) in bodies:
-        sentences = (*totals_above, *defined, *about_search)
-        screens.append(Screen(title, partial(layout, shown), sentences, alerts, end))
+    for layout, definitions, (parts, totals_above, about_search) in bodies:
+        sentences = (*totals_above, *definitions, *about_search)
+        screens.append(Screen(title, partial(layout, parts), sentences, alerts, end))
     for about_search in (search_sentences, found_in_brief):
         screens.append(Screen(title, components.as_rows, (*in_matrix, *about_search), alerts, end))
     return renderings.in_turn(screens)
@@ -650,7 +650,7 @@ class Components:
 
     def in_columns(self, room: int) -> Excerpt:
         """Return the same as `as_lists`, where each list may have several columns."""
-        return self.as_lists(room, name_lists.MOST_COLUMNS)
+        return self.as_lists(room, name_lists.LIST_COLUMNS)
 
     def without_rows(self) -> Components:
         """Return the components without the rows below the loadings, which leaves more room for loadings."""
