@@ -497,7 +497,7 @@ class Settings:
         if self.share is not None and self.rule != "keep" and by != "variance":
             raise OptionError(
                 f"share={self.share:g} was given without a rule that uses it: add rule='keep'"
-                f"{' and by=' + repr('cv') if by != 'cv' else ''} (a share of the best prediction) or "
+                f"{' with by=' + repr('cv') if by != 'cv' else ''} (a share of the best prediction) or "
                 "by='variance' (a share of PCA's variance)."
             )
         return replace(self, by=by)
