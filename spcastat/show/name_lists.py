@@ -71,32 +71,48 @@ def side_by_side(
         names = {name: None for block in lists for name in block.names[: block.shown_count(*shape)]}
         for limit in name_limits:
             labels = dict(zip(names, short_labels([*names], limit), strict=True))
-            text = _bands([block.lines(*shape, labels) for block in lists])
+            bands = _bands([block.lines(*shape, labels) for block in lists])
+            text = [line for band in bands for line in band]
             if renderings.fits(text, room):
-                return Excerpt(text, sum(len(block.numbers) for block in lists) - number_count(shape))
+                spaced_text = [line for band in bands for line in ("", *band)][1:]
+                left_out = sum(len(block.numbers) for block in lists) - number_count(shape)
+                return Excerpt(spaced_text if renderings.fits(spaced_text, room) else text, left_out)
     return Excerpt([])
 
 
-def _bands(texts: Sequence[list[str]]) -> list[str]:
-    """Return texts side by side, as many as fit the width, in one or more bands."""
+def _bands(texts: Sequence[list[str]]) -> list[list[str]]:
+    """Return the lines of bands of texts side by side, as many in a band as fit the width.
+
+    Texts below each other are aligned if this needs no further band.
+    """
+    widths = [_width(text) for text in texts]
     bands: list[list[list[str]]] = [[]]
     used = 0
-    for text in texts:
-        width = max(map(grid.display_width, text))
+    for text, width in zip(texts, widths, strict=True):
         if bands[-1] and used + LIST_GAP + width > WIDTH:
             bands.append([])
         used = width + (used + LIST_GAP if bands[-1] else 0)
         bands[-1].append(text)
-    return [line for band in bands for line in _beside(band, LIST_GAP)]
+    count = -(-len(texts) // len(bands))
+    aligned_widths = [max(widths[column::count]) for column in range(count)]
+    if sum(aligned_widths) + LIST_GAP * (count - 1) <= WIDTH:
+        starts = range(0, len(texts), count)
+        return [_beside(texts[start : start + count], LIST_GAP, aligned_widths) for start in starts]
+    return [_beside(band, LIST_GAP) for band in bands]
 
 
-def _beside(texts: Sequence[list[str]], gap: int) -> list[str]:
-    """Return texts as columns, with so many spaces between them."""
+def _width(text: Sequence[str]) -> int:
+    return max(map(grid.display_width, text))
+
+
+def _beside(texts: Sequence[list[str]], gap: int, widths: Sequence[int] | None = None) -> list[str]:
+    """Return texts as columns with these widths, by default their own, and so many spaces between them."""
     height = max(map(len, texts), default=0)
-    columns = []
-    for text in texts:
-        width = max(map(grid.display_width, text))
-        columns.append([padded(line, width) for line in [*text, *[""] * (height - len(text))]])
+    widths = [_width(text) for text in texts] if widths is None else widths
+    columns = [
+        [padded(line, width) for line in [*text, *[""] * (height - len(text))]]
+        for text, width in zip(texts, widths, strict=False)  # the last band may have fewer texts
+    ]
     return [(" " * gap).join(cells).rstrip() for cells in zip(*columns, strict=True)]
 
 
