@@ -103,13 +103,13 @@ def test_a_bound_of_many_variables_says_why_it_is_no_lower_and_names_the_data():
     fit = sp.spca(rows(40, 300), 2, 20, scale=True, method="greedy")
     bound = fit.certify(joint=True)
     assert said(bound).startswith(
-        "Upper bound on PEV: sparse PCA of 40 rows and 300 variables, scaled to unit variance: "
+        "Upper bound on PEV for the sparse PCA of 40 rows and 300 variables, scaled to unit variance: "
         "2 components with 20 nonzero loadings each"
     )
     for text in (bound, bound.summary()):
         assert "n exhaustive search is not feasible for 300 variables (too many supports)" in said(text)
         assert "certify(joint=False) bounds each component" in said(text)
-    assert "sum of the 40 largest variances" in said(bound)
+    assert "This is the bound of any fit with 40 variables, the sum of the largest variances." in said(bound)
     singly = fit.certify(joint=False, max_nodes=1)
     assert "stopped by the node limit after" in said(singly)
     assert "a larger max_nodes= may lower the bound" in said(singly)
