@@ -291,7 +291,7 @@ LONG_NAMES = {
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("kind", LONG_NAMES)
-@pytest.mark.parametrize("size", [(3.4, 3.0), (6.4, 4.8)])
+@pytest.mark.parametrize("size", [(3.4, 4.5), (6.4, 4.8)])
 def test_long_names_of_blocks_have_a_second_line_before_they_are_shortened(scores, kind, size):
     weights = pd.DataFrame(0.0, index=LONG_NAMES[kind], columns=scores.columns)
     weights.iloc[:4, 0], weights.iloc[4:, 1] = [0.8, 0.5, 0.3, 0.1], [-0.7, -0.6, -0.4, -0.1]
