@@ -109,7 +109,7 @@ class Estimates:
                 return Excerpt(layout)
         end = renderings.filled(f"{self.complete}.", renderings.WIDTH).splitlines()
         lists = name_lists.side_by_side(
-            self._lists(), room - len(end), INTERVAL_NAME_LIMITS, name_lists.MOST_COLUMNS
+            self._lists(), room - len(end), INTERVAL_NAME_LIMITS, name_lists.LIST_COLUMNS
         )
         return (lists if lists.lines else self._items(room - len(end))).between(foot=end)
 
