@@ -27,18 +27,18 @@ ATTRIBUTES = [
 
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_attributes_of_other_programs(name):
-    with pytest.raises(AttributeError, match=f"'{name}', which is fit") as caught:
+    with pytest.raises(AttributeError, match=f"'{name}'. Did you mean fit") as caught:
         getattr(FIT, name)
-    here = re.search(r"which is (fit.*) here", str(caught.value))[1]
+    here = re.search(r"Did you mean (fit.*)\?", str(caught.value))[1]
     assert eval(here, {"fit": FIT}) is not None  # what it names is there
     assert not hasattr(FIT, name)
 
 
 def test_what_advice_names_is_the_number_that_was_meant():
     assert FIT.measure("pev") == FIT.variance["cumulative PEV"].iloc[-1]
-    with pytest.raises(AttributeError, match=r"which is fit\.measure\('pev'\) here"):
+    with pytest.raises(AttributeError, match=r"Did you mean fit\.measure\('pev'\)\?"):
         FIT.pev  # noqa: B018
-    with pytest.raises(AttributeError, match=r"which is fit\.loadings\.T here"):
+    with pytest.raises(AttributeError, match=r"Did you mean fit\.loadings\.T\?"):
         FIT.components_  # noqa: B018
     with pytest.raises(OptionError, match="'ridge' is an option of 'zou'"):
         sp.spca(WINE, 1, 3, ridge_alpha=1.0)

@@ -503,7 +503,7 @@ def test_a_choice_counts_groups(grouped_rows):
     assert {name.partition("[")[0] for name in used} == {"a", "c", "site"}
     assert choice.table["groups"].tolist() == choice.table["card"].tolist() == [1, 2, 3, 4, 5]
     assert choice.table["nonzeros"].iloc[-1] == 8
-    assert "further groups improve prediction too little" in " ".join(str(choice).split())
+    assert "further groups improve the prediction too little" in " ".join(str(choice).split())
     assert "The numbers of groups of variables were chosen" in choice.method_text
     with pytest.raises(CardinalityError, match="a number of groups, and there are only 5"):
         sp.choose(grouped_rows, 1, cards=[2, 6], scale="mixed", together="terms")

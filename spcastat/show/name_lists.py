@@ -45,7 +45,8 @@ class List:
         texts = [f"{number:>{width}} {labels[name]}" for number, name in rows]
         if count < len(self.numbers):
             texts.append(f"{'':{min(width, MORE_INDENT)}} and {len(self.numbers) - count:,} more")
-        parts = [texts[start : start + line_limit] for start in range(0, len(texts), line_limit)]
+        height = max(line_limit, 1)
+        parts = [texts[start : start + height] for start in range(0, len(texts), height)]
         return [self.heading, *_beside(parts, LIST_COLUMN_GAP)]
 
 
@@ -85,6 +86,8 @@ def _bands(texts: Sequence[list[str]]) -> list[list[str]]:
 
     Texts below each other are aligned if this needs no further band.
     """
+    if not texts:
+        return []
     widths = [_width(text) for text in texts]
     bands: list[list[list[str]]] = [[]]
     used = 0

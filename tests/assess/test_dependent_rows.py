@@ -162,7 +162,10 @@ def test_a_comparison_of_groups_warns_and_takes_its_own_advice(walk):
 
 def test_all_inference_about_random_walks_warns_once_and_names_both_remedies(walk):
     for name, result in inference(walk):
-        text = " ".join(str(result).split() if name.startswith("choose") else result.notes)
+        text = " ".join(result.notes)
+        printed = " ".join(str(result).split())
+        assert printed.count("rows are correlated (r = 0.9") == 1, name
+        assert "block_length=" in printed, name
         assert text.count(SERIAL) == 1, name
         assert "block_length='auto'" in text, name
         assert "clusters=" in text, name
