@@ -86,6 +86,8 @@ class Measure:
         Position among the columns or rows of tables.
     note : str
         Explanation below a table, for a measure that is not a share of the total variance.
+    definition : str
+        What the measure counts, in a few words for prints.
     """
 
     name: MeasureName
@@ -96,6 +98,7 @@ class Measure:
     of: Literal["total", "pca", "error"]
     place: int
     note: str = ""
+    definition: str = ""
 
     def __call__(self, V: np.ndarray, op: Operator) -> np.ndarray:
         """Return the measure of the first 1, ..., k columns of `V`, shape (k,)."""
@@ -252,7 +255,14 @@ def relative_adjusted(V: Any, X: Any = None, S: Any = None, *, cumulative: bool 
 
 
 ADJUSTED_MEASURE = Measure(
-    "adjusted", cumulative_adjusted, "adjusted", "adj", "adjusted variance", of="total", place=1
+    "adjusted",
+    cumulative_adjusted,
+    "adjusted",
+    "adj",
+    "adjusted variance",
+    of="total",
+    place=1,
+    definition="variance of scores, shared variance counted once",
 )
 RELATIVE_ADJUSTED = Measure(
     "relative_adjusted",
@@ -325,7 +335,16 @@ def rre(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> An
     return answer(cumulative_rre, V, X, S, cumulative)
 
 
-PEV_MEASURE = Measure("pev", cumulative_pev, "PEV", "PEV", "PEV", of="total", place=3)
+PEV_MEASURE = Measure(
+    "pev",
+    cumulative_pev,
+    "PEV",
+    "PEV",
+    "PEV",
+    of="total",
+    place=3,
+    definition="variance projected on the loadings",
+)
 RRE = Measure("rre", cumulative_rre, "RRE", "RRE", "RRE", of="error", place=5)
 
 
@@ -352,6 +371,7 @@ LEAST_SQUARES_MEASURE = Measure(
     "least squares",
     of="total",
     place=4,
+    definition="variance that regression on the scores explains",
 )
 
 

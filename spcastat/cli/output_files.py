@@ -228,7 +228,7 @@ def require_encodable(text: str) -> None:
     except UnicodeEncodeError as error:
         raise FileError(
             f"standard output is {encoding}, which cannot encode {text[error.start]!r}; use "
-            "--out FILE, which writes UTF-8, or set PYTHONUTF8=1."
+            "--out FILE, which writes UTF-8, or set the environment variable PYTHONUTF8 to 1."
         ) from None
 
 

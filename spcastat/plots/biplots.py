@@ -299,6 +299,9 @@ def biplot_data(
     stretch = stretch_of(xy, variables[["x", "y"]].to_numpy())
     tips = arrows_of(variables[between], max_arrows)
     tips[["x", "y", "length"]] *= stretch
+    on_percentages = ""
+    if shares is not None and any(drawing.share_texts(names, shares)):
+        on_percentages = drawing.full_sentence_on_shares(shares, "adjusted")
     data = BiplotData(
         points=points,
         arrows=tips,
@@ -311,7 +314,7 @@ def biplot_data(
         undrawn=int((between & ~variables["supplementary"]).sum() - (~tips["supplementary"]).sum()),
         scale=scale,
         kind=arrows,
-        on_shares="" if shares is None else drawing.full_sentence_on_shares(shares, "adjusted"),
+        on_shares=on_percentages,
     )
     return _framed(replace(data, blocks_optional=blocks is None and _have_arrows(data)))[0]
 

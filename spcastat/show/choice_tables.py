@@ -291,7 +291,7 @@ def _alternatives_table(choice: Chosen) -> Table:
 def _alternatives_in_words(choice: Chosen) -> str:
     """Return the shares that the other fits keep, by the measure of the reason, or else their PEV."""
     texts: list[str] = []
-    best = " of PCA's variance" if choice.by == "variance" else " of the best prediction"
+    reference = " of PCA's variance" if choice.by == "variance" else " of the best prediction"
     for place in choice_facts.compared(choice):
         if place == choice.selected.place:
             continue
@@ -299,7 +299,7 @@ def _alternatives_in_words(choice: Chosen) -> str:
         share = line["relative_adjusted" if choice.by == "variance" else "kept"]
         count = int(line["nonzeros"])
         subject = f"{count:,}" if texts else plural(count, "loading")
-        reach = f"reach{'es' * (count == 1)} {percent(share, 0)} %{best * (not texts)}"
+        reach = f"reach{'es' * (count == 1)} {percent(share, 0)} %{reference * (not texts)}"
         pev = f"{'has' if count == 1 else 'have'} PEV {percent(line['pev'], 0)} %"
         texts.append(f"{subject} {pev if np.isnan(share) else reach} ({fit_name(choice, line)})")
     return f"{'; '.join(texts)}: choice.alternatives" if texts else ""

@@ -19,6 +19,7 @@ from spcastat.inputs.dependence import gaps_warning, serial_warning
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import ScalingGroups, variable_count, variance_ratio
 from spcastat.linalg.wrapping import END
+from spcastat.measures import ADJUSTED_MEASURE, LEAST_SQUARES_MEASURE, MEASURES, PEV_MEASURE
 from spcastat.reading.design import Partial, design_text
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.objectives import OBJECTIVES, Objective
@@ -652,7 +653,7 @@ def explained(state: FitState) -> Fact:
 
 
 #: Measures of explained variance that prints always show, in addition to the measure of the objective.
-PRINTED_MEASURES = ("adjusted", "pev")
+PRINTED_MEASURES = (ADJUSTED_MEASURE.name, PEV_MEASURE.name)
 
 
 def measures_printed(state: FitState, table: pd.DataFrame) -> tuple[str, ...]:
@@ -660,11 +661,11 @@ def measures_printed(state: FitState, table: pd.DataFrame) -> tuple[str, ...]:
 
     The least-squares share is added if the other two cannot come near the share of PCA.
     """
-    names = [*PRINTED_MEASURES]
+    names: list[str] = [*PRINTED_MEASURES]
     if (maximised := objective_of(state.record)) is not None:
         names.append(maximised.name)
     if variance_of_few(state, table):
-        names.append("least_squares")
+        names.append(LEAST_SQUARES_MEASURE.name)
     return tuple(dict.fromkeys(names))
 
 
@@ -674,11 +675,18 @@ def definitions(state: FitState, table: pd.DataFrame, has_shares: bool) -> Itera
     `has_shares` is whether the share of each component is shown in brackets after its name. Prints of dense
     PCA have only one measure and need no definition.
     """
-    measures = () if state.record.is_pca else measures_printed(state, table)
-    if state.record.k == 1:
-        measures = tuple(name for name in measures if name == "least_squares")
-    for name in measures:
-        yield fact(f"definition of {name}", has_shares=has_shares, short=state.record.k > MOST_LISTS)
+    names = () if state.record.is_pca else measures_printed(state, table)
+    for measure in (measure for measure in MEASURES.values() if measure.name in names):
+        if not measure.definition or (state.record.k == 1 and measure is not LEAST_SQUARES_MEASURE):
+            continue
+        label, heading = measure.label, measure.heading
+        if state.record.k > MOST_LISTS and heading.isupper() and heading != label:
+            label = f"{label} ({heading})"
+        in_brackets = has_shares and measure is ADJUSTED_MEASURE
+        label = f"{label[0].upper()}{label[1:]}"
+        yield fact(
+            "definition of a measure", label=label, in_brackets=in_brackets, definition=measure.definition
+        )
 
 
 def measures_of_variance(state: FitState) -> Fact:

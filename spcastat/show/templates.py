@@ -751,13 +751,7 @@ TEMPLATES: dict[str, Template] = {
         "variables on the scores explains; PCA (dense), the variance that {k|the first principal component "
         "explains|the first # principal components explain}. None exceeds the next.",
     ),
-    "definition of adjusted": Template(
-        part="Adjusted{has_shares? (in brackets)}: variance of scores, shared variance counted once."
-    ),
-    "definition of pev": Template(part="PEV: variance projected on the loadings."),
-    "definition of least_squares": Template(
-        part="{short?LS|Least squares}: variance that regression on the scores explains."
-    ),
+    "definition of a measure": Template(part="{label}{in_brackets? (in brackets)}: {definition}."),
     "variance of few variables": Template(
         note="{used|The variable with a loading has|The # variables with loadings have} {share:%2} % of the "
         "{total}, which {several?neither adjusted variance nor PEV can|the variance of the component cannot} "

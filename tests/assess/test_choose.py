@@ -856,7 +856,9 @@ def test_prints_have_one_screen_and_are_the_same_when_loaded(kind):
 def test_a_choice_prints_the_fits_beside_it_in_a_line():
     """`alternatives` has the same fits with their calls, and notebooks have a table of them."""
     few = sp.choose(sp.datasets.load_pitprops(), 3, n_obs=180)
-    assert "Others 7 loadings reach 66 % of the best prediction (partition, 6 left out)" in " ".join(str(few).split())
+    assert "Others 7 loadings reach 66 % of the best prediction (partition, 6 left out)" in " ".join(
+        str(few).split()
+    )
     assert "choice.alternatives" in str(few)
     chosen = sp.choose(sp.datasets.load_pitprops(), n_obs=180)
     assert "not firm: choice.k_choice" in " ".join(str(chosen).split())

@@ -277,5 +277,5 @@ def test_variables_of_the_environment_stay_as_they_are():
         with pytest.raises(sp.errors.FileError) as raised:
             require_encodable("größe")
     message = str(raised.value)
-    assert message.endswith("if the environment variable PYTHONUTF8 is 1.")
+    assert message.endswith("or set the environment variable PYTHONUTF8 to 1.")
     assert cli.in_words(message) == message
