@@ -304,9 +304,9 @@ def test_the_page_of_methods_states_the_figures_of_its_table():
         f"The fit of the pitprops takes {default} for adjusted variance ({quick} with "
         f'`effort="quick"`), {pev} for PEV and {least_squares} for the least-squares share'
     ) in prose
-    assert f"| adjusted variance {float(rows['joint'][2]):.1f} %; published" in prose
+    assert f"| adjusted variance {float(rows['joint'][2]):.1f} %; the other" in prose
     assert f"one descent of `bcd-l0` reaches {float(rows['bcd-l0'][2]):.1f} %" in prose
-    assert f"| PEV {float(by_pev[3]):.1f} %; published" in prose
+    assert f"| PEV {float(by_pev[3]):.1f} %; the other" in prose
     assert f"One descent of `bcd-l1` reaches {float(rows['bcd-l1'][3]):.1f} %" in prose
     assert f"adjusted variance {float(rows['pca'][2]):.1f} % with 78 nonzeros" in prose
 

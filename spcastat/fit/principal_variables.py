@@ -222,8 +222,8 @@ def _costs(
         cost = cost.to_dict()
     if not isinstance(cost, Mapping):
         raise OptionError(
-            f"cost={shown(cost)} was given; it accepts costs by name, and the cost of other variables is 1: "
-            'cost={"lab": 30}.'
+            f"cost={shown(cost)} was given; it must map names of variables to costs, such as "
+            'cost={"lab": 30}; the other variables cost 1.'
         )
     group_costs = {}
     for name, value in cost.items():

@@ -432,7 +432,7 @@ def table_and_formula(
         return data, formula
     if not isinstance(positional, str):
         raise errors.OptionError(
-            f"The data were given to {function}() twice, first and as data=; give them once."
+            f"{function}() was given data twice, as the first argument and as data=; give them once."
         )
     if not positional.lstrip().startswith("~"):
         left_side, _, terms_text = positional.partition("~")

@@ -142,14 +142,14 @@ def plot_represented(
         Largest number of variables under those kept, those of largest R2. None shows as many as a figure of
         300 rows has room for.
     ax : Axes, optional
-        By default a new figure is created. In axes that are given, fewer variables are drawn if their names
-        have no room. All variables kept are drawn, unless they have no room themselves.
+        By default a new figure is created. If axes are given in which not all names fit, fewer variables are
+        drawn, but all variables kept as long as these fit.
 
     Returns
     -------
     Axes
-        Names of variables kept are bold, as a note says. Beside them stands how many of the variables that
-        they represent are shown, if not all are, and if they represent none.
+        Names of variables kept are bold, as a note says. A text beside the name of a variable kept gives the
+        number of its variables that are shown, if some are omitted, or says that it represents none.
     """
     data = plot_represented_data(represented, kept=kept, max_rows=max_rows)
     all_kept = data.loc[data["R2"].isna(), "variable"].tolist()

@@ -425,9 +425,13 @@ def goal(record: Record) -> Iterator[Fact]:
     """Yield the fact about the target share of variance that the fit keeps."""
     share = record.options.get("variance")
     if share is not None:
-        # in old files the option "search" marks a target for all components together
-        total = record.options.get("promise") == "total" or record.options.get("search") == "joint"
-        yield fact("goal", goal=share, total=total)
+        yield fact("goal", goal=share, total=_is_kept_in_total(record))
+
+
+def _is_kept_in_total(record: Record) -> bool:
+    """Return whether all components together keep the target share, instead of every number of them."""
+    # in old files the option "search" marks a target for all components together
+    return record.options.get("promise") == "total" or record.options.get("search") == "joint"
 
 
 def rule(state: FitState) -> Iterator[Fact]:
@@ -603,7 +607,9 @@ def how_found(record: Record) -> Fact:
     """Return the fact about the search or the method, and how it ended."""
     key = "method printed" if record.evidence is None else "search printed"
     goal = record.options.get("variance")
-    return fact(key, **method(record).values, advice=record.advice, reached=record.reached, goal=goal)
+    is_kept_after_each = record.k > 1 and not _is_kept_in_total(record)
+    values = {"advice": record.advice, "reached": record.reached, "goal": goal, "each": is_kept_after_each}
+    return fact(key, **method(record).values, **values)
 
 
 def found_in_brief(record: Record) -> Fact:
@@ -621,6 +627,7 @@ def found_in_brief(record: Record) -> Fact:
         "proven": evidence.get("proven"),
         "partitions": evidence.get("every") is False,
         "goal": record.options.get("variance"),
+        "each": record.k > 1 and not _is_kept_in_total(record),
         "hits": evidence.get("hits"),
     }
     return fact("search in brief", **values)

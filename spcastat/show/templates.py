@@ -529,7 +529,8 @@ TEMPLATES: dict[str, Template] = {
         "{k|# component|# components}{sparse? with {cards}}"
     ),
     "search in brief": Template(
-        part="{goal?Fewest nonzero loadings found that explain {goal:%g} % of PCA's variance|Largest "
+        part="{goal?Fewest nonzero loadings found that explain {goal:%g} % of PCA's variance{each? after "
+        "each component}|Largest "
         "{measure} found}{proven? (proven)|{starts? ({hits} of {starts} {fits?fits|starts}{searched?, among "
         "{searched} of {p|# variable|# variables}}{partitions?; not all partitions})}}."
     ),
@@ -539,8 +540,8 @@ TEMPLATES: dict[str, Template] = {
     "equal cards": Template(part="{card|# nonzero loading|# nonzero loadings}{k|| each}"),
     "unequal cards": Template(part="{cards} nonzero loadings"),
     "search printed": Template(
-        part="{goal?Fewest nonzero loadings found that explain {goal:%g} % of the variance that PCA explains|"
-        "Largest {measure} found} ({advice})."
+        part="{goal?Fewest nonzero loadings found that explain {goal:%g} % of the variance that PCA explains"
+        "{each? after each component}|Largest {measure} found} ({advice})."
     ),
     "method printed": Template(
         part='Method "{name}": {title}{nonneg?, nonnegative}{published?; {paper}}; {compared?largest '

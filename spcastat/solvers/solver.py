@@ -135,11 +135,11 @@ class Sparser:
         if count == 1:
             parts = ["the only fit found that reaches the share"]
         else:
-            parts = [f"the sparsest of {count} that reach it"]
+            parts = [f"the sparsest of {count} fits that reach it"]
         if self.searched:
             parts.append("a joint search found no fit with one nonzero fewer")
         if self.dense:
-            parts.append("more than a third of all loadings")
+            parts.append("these are more than a third of all loadings")
         return "; ".join(parts)
 
 

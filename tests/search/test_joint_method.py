@@ -234,13 +234,16 @@ def load_with_evidence(fit, path, **wrong):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({}, "the sparsest of 2 that reach it"),
+        ({}, "the sparsest of 2 fits that reach it"),
         ({"proposals": {"greedy": 30}}, "the only fit found that reaches the share"),
         (
             {"searched": True},
-            "the sparsest of 2 that reach it; a joint search found no fit with one nonzero fewer",
+            "the sparsest of 2 fits that reach it; a joint search found no fit with one nonzero fewer",
         ),
-        ({"dense": True}, "the sparsest of 2 that reach it; more than a third of all loadings"),
+        (
+            {"dense": True},
+            "the sparsest of 2 fits that reach it; these are more than a third of all loadings",
+        ),
         ({"proposals": {}, "winner": "PCA"}, "PCA itself: no sparser fit that was tried reaches the share"),
         ({"proven": True}, "proven: there cannot be fewer nonzeros than one for each component"),
     ],
