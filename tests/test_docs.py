@@ -366,7 +366,7 @@ def test_modules_files_and_names_of_pages_for_developers_exist(page):
     for name in quoted:
         module = package.joinpath(*name.split(".")[:2])
         exists = module.with_suffix(".py").is_file() or (module / "__init__.py").is_file()
-        if exists and all(one.isidentifier() for one in name.split(".")):
+        if exists and "." in name and all(one.isidentifier() for one in name.split(".")):
             pkgutil.resolve_name(f"spcastat.{name}")
     for path, member in re.findall(r"`([\w/]+/\w+\.py)(?::(\w+))?`", text):
         found = [folder / path for folder in (package, RELEASE_ROOT) if (folder / path).is_file()]

@@ -683,7 +683,7 @@ def definitions(state: FitState, table: pd.DataFrame, has_shares: bool) -> Itera
     PCA have only one measure and need no definition.
     """
     names = () if state.record.is_pca else measures_printed(state, table)
-    measures: dict[str, Measure] = {measure.name: measure for measure in MEASURES.values()}
+    measures: dict[str, Measure] = {str(name): measure for name, measure in MEASURES.items()}
     for measure in map(measures.__getitem__, names):
         if not measure.definition or (state.record.k == 1 and measure is not LEAST_SQUARES_MEASURE):
             continue
