@@ -392,7 +392,7 @@ def test_frequencies(wine, plan):
         ({"budget": np.inf}, errors.OptionError, "finite"),
         ({"budget": 5, "cost": {"x": 3}}, errors.OptionError, "cost names 'x'"),
         ({"budget": 5, "cost": {"ash": -1}}, errors.OptionError, "cost"),
-        ({"budget": 5, "cost": 3}, errors.OptionError, "by name"),
+        ({"budget": 5, "cost": 3}, errors.OptionError, "names of variables to costs"),
         ({"m": 2, "together": {"a": ["nope"]}}, errors.OptionError, "nope"),
         ({"m": 3, "effort": "most"}, errors.OptionError, "thorough"),
         ({"m": 3, "nonneg": True}, errors.UnknownOptionError, "nonneg"),
