@@ -252,7 +252,12 @@ def test_a_saved_fit_has_the_call_with_the_formula(tmp_path):
     ("first", "named", "error", "words"),
     [
         (FORMULA, {}, OptionError, r"was given to {}\(\) without data="),
-        (ROWS, {"data": ROWS}, OptionError, r"{}\(\) was given data twice, as the first argument and as data="),
+        (
+            ROWS,
+            {"data": ROWS},
+            OptionError,
+            r"{}\(\) was given data twice, as the first argument and as data=",
+        ),
         ("~ a", {"data": ROWS, "formula": "~ b"}, OptionError, r"formula was given to {}\(\) twice"),
         ("trips.csv", {"data": ROWS}, OptionError, "is not a formula, which begins with ~"),
         (None, {}, DataError, r"{}\(\) was given no data"),
