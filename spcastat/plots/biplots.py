@@ -169,8 +169,7 @@ def biplot(
     _name_points(ax, texts, data, frame, 0.0 if labels is None else ROW_COVER)
     ellipses = [] if outline in (None, "hull") else [f"{100 * level:g} % ({DISTRIBUTIONS[outline]})"]
     rows = 0 if labels is None else len(data.points) + len(_named_new_rows(data))
-    on_percentages = on_shares(shares, "%", "adjusted")
-    extra_caption = partial(_further_sentences, ellipses, len(clouds_with_mark), on_percentages, rows)
+    extra_caption = partial(_further_sentences, ellipses, len(clouds_with_mark), data.on_shares, rows)
     Margins(
         ax,
         texts,
@@ -299,9 +298,7 @@ def biplot_data(
     stretch = stretch_of(xy, variables[["x", "y"]].to_numpy())
     tips = arrows_of(variables[between], max_arrows)
     tips[["x", "y", "length"]] *= stretch
-    on_percentages = ""
-    if shares is not None and any(drawing.share_texts(names, shares)):
-        on_percentages = drawing.full_sentence_on_shares(shares, "adjusted")
+    percentages = drawing.share_texts([names[i] for i in pair], shares)
     data = BiplotData(
         points=points,
         arrows=tips,
@@ -314,7 +311,7 @@ def biplot_data(
         undrawn=int((between & ~variables["supplementary"]).sum() - (~tips["supplementary"]).sum()),
         scale=scale,
         kind=arrows,
-        on_shares=on_percentages,
+        on_shares=tuple(on_shares(shares, percentages, "adjusted")),
     )
     return _framed(replace(data, blocks_optional=blocks is None and _have_arrows(data)))[0]
 

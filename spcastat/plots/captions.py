@@ -109,8 +109,8 @@ class BiplotData:
         What arrows and bars show, "loadings" or "correlations".
     blocks_optional : bool
         Whether the bars are left out where the names of the arrows have room in the plot.
-    on_shares : str
-        The sentence on what the percentages beside the components are, "" without percentages.
+    on_shares : tuple of Sentence
+        The sentence on what the percentages beside the components are; none without percentages.
     """
 
     points: pd.DataFrame
@@ -125,7 +125,7 @@ class BiplotData:
     scale: float = 1.0
     kind: str = "loadings"
     blocks_optional: bool = False
-    on_shares: str = ""
+    on_shares: tuple[Sentence, ...] = ()
 
     @property
     def ringed(self) -> pd.Series:
@@ -163,8 +163,7 @@ def full_caption(data: BiplotData) -> str:
     sentences += [*on_supplementary(data.arrows, data.blocks), *on_correlation(data.correlation)]
     if not len(data.arrows) and not data.undrawn:
         sentences.append(Sentence("", "There are no arrows: no variable has loadings on both components."))
-    sentences.append(Sentence("", data.on_shares))
-    return " ".join(sentence.full for sentence in sentences if sentence.full)
+    return " ".join(sentence.full for sentence in (*sentences, *data.on_shares) if sentence.full)
 
 
 def _on_scores(data: BiplotData, rows: int, new_rows: int, separate: list[Sentence]) -> list[Sentence]:
@@ -280,7 +279,12 @@ def on_correlation(r: float) -> list[Sentence]:
 
 
 def on_shares(shares: pd.Series | None, drawn_texts: Sequence[str], measure: str = "") -> list[Sentence]:
-    """Return the sentence that defines the percentages, as `sentence_on_shares` returns it."""
-    return [
-        Sentence(text, on_shares=True) for text in drawing.sentence_on_shares(shares, drawn_texts, measure)
-    ]
+    """Return the sentence that defines the percentages; none if no text that is drawn has one.
+
+    `measure` is the measure of shares without ``attrs["share"]``.
+    """
+    if shares is None:
+        return []
+    full = drawing.full_sentence_on_shares(shares, measure)
+    texts = drawing.sentence_on_shares(shares, drawn_texts, measure)
+    return [Sentence(text, full, on_shares=True) for text in texts]

@@ -19,7 +19,7 @@ from spcastat.inputs.dependence import gaps_warning, serial_warning
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import ScalingGroups, variable_count, variance_ratio
 from spcastat.linalg.wrapping import END
-from spcastat.measures import ADJUSTED_MEASURE, LEAST_SQUARES_MEASURE, MEASURES, PEV_MEASURE, Measure
+from spcastat.measures import ADJUSTED_MEASURE, LEAST_SQUARES_MEASURE, PEV_MEASURE, measure_named
 from spcastat.reading.design import Partial, design_text
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.objectives import OBJECTIVES, Objective
@@ -683,8 +683,7 @@ def definitions(state: FitState, table: pd.DataFrame, has_shares: bool) -> Itera
     PCA have only one measure and need no definition.
     """
     names = () if state.record.is_pca else measures_printed(state, table)
-    measures: dict[str, Measure] = {str(name): measure for name, measure in MEASURES.items()}
-    for measure in map(measures.__getitem__, names):
+    for measure in map(measure_named, names):
         if not measure.definition or (state.record.k == 1 and measure is not LEAST_SQUARES_MEASURE):
             continue
         label, heading = measure.label, measure.heading
