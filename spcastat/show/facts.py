@@ -434,6 +434,11 @@ def _is_kept_in_total(record: Record) -> bool:
     return record.options.get("promise") == "total" or record.options.get("search") == "joint"
 
 
+def _is_kept_after_each(record: Record) -> bool:
+    """Return whether there are several components, and each number of them keeps the target share."""
+    return record.k > 1 and not _is_kept_in_total(record)
+
+
 def rule(state: FitState) -> Iterator[Fact]:
     """Yield the fact about the rule for supports."""
     if words := rule_words(state):
@@ -607,8 +612,8 @@ def how_found(record: Record) -> Fact:
     """Return the fact about the search or the method, and how it ended."""
     key = "method printed" if record.evidence is None else "search printed"
     goal = record.options.get("variance")
-    is_kept_after_each = record.k > 1 and not _is_kept_in_total(record)
-    values = {"advice": record.advice, "reached": record.reached, "goal": goal, "each": is_kept_after_each}
+    is_kept = _is_kept_after_each(record)
+    values = {"advice": record.advice, "reached": record.reached, "goal": goal, "each": is_kept}
     return fact(key, **method(record).values, **values)
 
 
@@ -627,7 +632,7 @@ def found_in_brief(record: Record) -> Fact:
         "proven": evidence.get("proven"),
         "partitions": evidence.get("every") is False,
         "goal": record.options.get("variance"),
-        "each": record.k > 1 and not _is_kept_in_total(record),
+        "each": _is_kept_after_each(record),
         "hits": evidence.get("hits"),
     }
     return fact("search in brief", **values)
